@@ -1,0 +1,22 @@
+# Both long-running programs in one image: /manager (default) and /styrmin-server.
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+ARG TARGETOS
+ARG TARGETARCH
+ARG VERSION=dev
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY api api
+COPY cmd cmd
+COPY controllers controllers
+COPY reporter reporter
+COPY server server
+ENV CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH
+RUN go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/manager ./cmd \
+ && go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/styrmin-server ./cmd/server
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build /out/ /
+USER 65532:65532
+ENTRYPOINT ["/manager"]

@@ -1,0 +1,77 @@
+SHELL := /usr/bin/env bash -o pipefail
+.SHELLFLAGS := -ec
+.DEFAULT_GOAL := help
+
+GO ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+TOOL := $(GO) tool -modfile=hack/tools/go.mod
+LINT := $(GO) tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
+LDFLAGS := -s -w -X main.version=$(VERSION)
+# Passed to go test, as TESTARGS='-run TestR5 -v'.
+TESTARGS ?=
+# Passed to the demo, as ARGS='--kubeconfig $(HOME)/.kube/config'.
+ARGS ?=
+
+##@ Start here
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
+		/^[a-zA-Z0-9_-]+:.*?##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
+		/^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build localcluster ## Run the whole system on a real local control plane, with a sample application; Ctrl-C ends it.
+	@bin/demo $(ARGS)
+
+.PHONY: demo-clean
+demo-clean: ## Remove the demo's state.
+	rm -rf .demo
+
+.PHONY: test
+test: localcluster ## Run all tests: unit, envtest and end to end on the local cluster, with -race.
+	@assets="$$(bin/localcluster assets)"; \
+	echo "Testing hack/localcluster"; \
+	KUBEBUILDER_ASSETS="$$assets" $(GO) -C hack/localcluster test $(TESTARGS) ./...; \
+	echo "Testing the product"; \
+	KUBEBUILDER_ASSETS="$$assets" LOCALCLUSTER="$(CURDIR)/bin/localcluster" $(GO) test -race -timeout 30m $(TESTARGS) ./...
+
+##@ Development
+
+.PHONY: build
+build: ## Build the manager, the server and the demo into bin.
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/manager ./cmd
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/styrmin-server ./cmd/server
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/demo ./hack/demo
+
+.PHONY: localcluster
+localcluster: ## Build the program that runs the local control plane into bin.
+	$(GO) -C hack/localcluster build -trimpath -o $(CURDIR)/bin/localcluster .
+
+.PHONY: generate
+generate: ## Generate code: deep copies, the GraphQL server and client.
+	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	$(TOOL) gqlgen generate --config server/graph/gqlgen.yml
+	$(TOOL) genqlient reporter/genqlient.yaml
+
+.PHONY: manifests
+manifests: ## Generate the CRD and the manager's roles.
+	$(TOOL) controller-gen crd paths=./api/... output:crd:artifacts:config=config/crd/bases
+	$(TOOL) controller-gen rbac:roleName=manager-role paths=./controllers/... paths=./reporter/... output:rbac:artifacts:config=config/rbac
+
+.PHONY: fmt
+fmt: ## Format the code.
+	$(LINT) fmt
+
+.PHONY: lint
+lint: ## Run golangci-lint, import rules included.
+	$(LINT) run
+
+.PHONY: drift
+drift: generate manifests ## Fail when generated files are not what the sources say.
+	@git diff --exit-code -- api config reporter server || \
+		{ echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
+
+.PHONY: clean
+clean: ## Remove what was built here; the cache of the control plane stays.
+	rm -rf bin dist
