@@ -22,6 +22,7 @@ help: ## Show this help.
 
 .PHONY: demo
 demo: build localcluster ## Run the whole system on a real local control plane, with a sample application; Ctrl-C ends it.
+	@ln -sf "$$(bin/localcluster assets)/kubectl" bin/kubectl
 	@bin/demo $(ARGS)
 
 .PHONY: demo-clean

@@ -1,0 +1,193 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command demo runs the whole product on a real local control plane, applies a
+// sample StyrminDeployment and says what to try. It ends on Ctrl-C and goes on
+// where it was at its next start.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/styrmin/styrmin/test/system"
+)
+
+// runningTimeout is how long the sample may take to run.
+const runningTimeout = 3 * time.Minute
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:])
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Println("Stopped before everything was up.")
+	default:
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
+	dir := fs.String("dir", ".demo", "Folder that holds the demo's state.")
+	listen := fs.String("listen", "127.0.0.1:8080", "Address of the server.")
+	charts := fs.String("charts-address", "127.0.0.1:8879", "Address of the local chart repository.")
+	kubeconfig := fs.String("kubeconfig", "", "An existing cluster to use instead of a local one.")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	state, err := filepath.Abs(*dir)
+	if err != nil {
+		return err
+	}
+	fmt.Println("This starts a Kubernetes control plane, the Styrmin server and its agent on this machine, then waits")
+	fmt.Println("until a sample application runs. The first time it builds Kubernetes, which takes about ten minutes.")
+	s, err := system.Start(ctx, system.Options{
+		Dir:          state,
+		Localcluster: "bin/localcluster",
+		Server:       "bin/styrmin-server",
+		Manager:      "bin/manager",
+		CRDs:         "config/crd/bases",
+		Kubeconfig:   *kubeconfig,
+		Listen:       *listen,
+		Charts:       *charts,
+		Progress:     os.Stdout,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		fmt.Println("\nStopping the manager, the server and the control plane")
+		err = errors.Join(err, s.Stop())
+	}()
+	if err := applySamples(ctx, s); err != nil {
+		return err
+	}
+	if err := waitUntilRunning(ctx, s); err != nil {
+		return err
+	}
+	tellWhatToTry(s, *dir)
+	return s.Wait(ctx)
+}
+
+// applySamples applies the sample, with the chart repository that this demo serves.
+func applySamples(ctx context.Context, s *system.System) error {
+	for _, file := range []string{"config/samples/namespace.yaml", "config/samples/shop.yaml"} {
+		objects, err := system.Load(file)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if object.GetKind() != "StyrminDeployment" {
+				continue
+			}
+			if err := unstructured.SetNestedField(object.Object, s.ChartsURL, "spec", "helmRelease", "chart", "repository"); err != nil {
+				return err
+			}
+		}
+		if err := s.Apply(ctx, objects...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitUntilRunning tells each change that the server's answers show, until the
+// sample runs.
+func waitUntilRunning(ctx context.Context, s *system.System) error {
+	fmt.Println("Waiting for the sample StyrminDeployment styrmin/prod-shop to run, as the server sees it:")
+	ctx, cancel := context.WithTimeoutCause(ctx, runningTimeout,
+		fmt.Errorf("the sample does not run after %s; see the logs beside the demo's state", runningTimeout))
+	defer cancel()
+	ticker := time.NewTicker(500 * time.Millisecond)
+	defer ticker.Stop()
+	start, last := time.Now(), ""
+	for {
+		line, running, err := observe(ctx, s)
+		if err != nil {
+			return err
+		}
+		if line != last {
+			fmt.Printf("  %3.0fs  %s\n", time.Since(start).Seconds(), line)
+			last = line
+		}
+		if running {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
+}
+
+// observe reads the sample from the server: a line for people, and whether it runs.
+func observe(ctx context.Context, s *system.System) (line string, running bool, err error) {
+	deployment, err := s.Deployment(ctx, "prod-shop")
+	if err != nil || deployment == nil {
+		return "not reported yet", false, err
+	}
+	pods, err := s.Pods(ctx, "prod-shop")
+	if err != nil {
+		return "", false, err
+	}
+	ready := 0
+	for _, pod := range pods {
+		if pod.Ready {
+			ready++
+		}
+	}
+	line = fmt.Sprintf("%s, %d of %d pods ready", deployment.Status, ready, len(pods))
+	if deployment.Observed != nil && deployment.Status != "RUNNING" {
+		line += ", phase " + deployment.Observed.Phase
+	}
+	if deployment.StatusMessage != "" {
+		line += ": " + deployment.StatusMessage
+	}
+	return line, deployment.Status == "RUNNING" && ready == len(pods), nil
+}
+
+func tellWhatToTry(s *system.System, dir string) {
+	kubectl := fmt.Sprintf("bin/kubectl --kubeconfig %s", s.Kubeconfig)
+	fmt.Printf(`
+Server       %[1]s/graphql
+Admin token  %[2]s
+
+Try, in another terminal in this folder:
+
+  %[3]s get sd -A
+  %[3]s get pods -A
+  %[3]s -n styrmin patch sd prod-shop --type json -p '[{"op": "replace", "path": "/spec/components/0/replicas", "value": 5}]'
+  %[3]s -n styrmin patch sd prod-shop --type merge -p '{"spec": {"helmRelease": {"values": {"server": {"image": "registry.example/does-not-exist:1"}}}}}'
+
+  curl -s %[1]s/graphql -H "Authorization: Bearer $(cat %[2]s)" -H 'Content-Type: application/json' \
+    -d '{"query": "{ podStatuses { namespace name status ready } }"}'
+
+Logs are in %[4]s. Ctrl-C ends everything; the next make demo goes on from there, make demo-clean forgets it.
+`, s.ServerURL, relative(s.AdminTokenFile), kubectl, filepath.Join(dir, "logs"))
+}
+
+// relative shortens a path below the working folder.
+func relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if short, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(short) {
+		return short
+	}
+	return path
+}

@@ -1,0 +1,237 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// TestMainPath is the life of an application: rolled out, scaled, broken, mended
+// and deleted in the cluster, and read from the server at each point, while the
+// server and the manager go away and come back.
+func TestMainPath(t *testing.T) {
+	bystander := makeBystander(t)
+	applySample(t)
+	eventually(t, 2*time.Minute, "the sample runs, with all pods healthy",
+		all(hasStatus("RUNNING"), hasHealthyPods("server", 3), hasHealthyPods("database", 1)))
+
+	t.Run("scaling a component shows the new pods within 10 s of their being ready", func(t *testing.T) {
+		change(t, `[{"op": "replace", "path": "/spec/components/0/replicas", "value": 5}]`)
+		eventually(t, time.Minute, "the cluster has the new pods", clusterHasReadyPods("server", 5))
+		eventually(t, 10*time.Second, "the server knows them", hasHealthyPods("server", 5))
+		eventually(t, time.Minute, "the sample runs again", hasStatus("RUNNING"))
+	})
+
+	t.Run("the server away: the manager goes on by itself and nothing is lost", func(t *testing.T) {
+		manager := sys.ManagerProcess().Pid()
+		sys.ServerProcess().Kill()
+		change(t, `[{"op": "replace", "path": "/spec/components/0/replicas", "value": 3}]`)
+		eventually(t, time.Minute, "the cluster has fewer pods", clusterHasReadyPods("server", 3))
+		if err := sys.StartServer(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// What was known before is there at once, and the present soon.
+		if err := known(t.Context()); err != nil {
+			t.Error(err)
+		}
+		eventually(t, time.Minute, "the server knows the present", all(hasHealthyPods("server", 3), hasStatus("RUNNING")))
+		if now := sys.ManagerProcess().Pid(); now != manager {
+			t.Errorf("the manager was restarted: pid %d, before %d", now, manager)
+		}
+	})
+
+	t.Run("the manager killed: the last state stays, and a new one deletes nothing", func(t *testing.T) {
+		sys.ManagerProcess().Kill()
+		watched, stop := context.WithCancel(t.Context())
+		dropped := make(chan error, 1)
+		go func() { dropped <- watchPods(watched, 4) }()
+		if err := sys.StartManager(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := lastReport(t)
+		eventually(t, time.Minute, "the new manager has reported three times", func(ctx context.Context) error {
+			cluster, err := reportedCluster(ctx)
+			if err == nil && cluster.LastReportAt.Sub(before) < 10*time.Second {
+				err = fmt.Errorf("last report %s, at first %s", cluster.LastReportAt, before)
+			}
+			return err
+		})
+		stop()
+		if err := <-dropped; err != nil {
+			t.Error(err)
+		}
+		if err := hasStatus("RUNNING")(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+
+	t.Run("a broken image shows the pods' reason and the deployment as FAILED", func(t *testing.T) {
+		setImage(t, "registry.example/does-not-exist:1")
+		eventually(t, 2*time.Minute, "the deployment is FAILED", all(hasStatus("FAILED"), hasPodWithReason("ErrImagePull", "ImagePullBackOff")))
+	})
+
+	t.Run("mending the image shows RUNNING again", func(t *testing.T) {
+		setImage(t, "registry.example/shop-server:2.4.2")
+		eventually(t, 3*time.Minute, "the deployment runs again", all(hasStatus("RUNNING"), hasHealthyPods("server", 3)))
+	})
+
+	t.Run("deleting removes every row and every object, and nothing else", func(t *testing.T) {
+		deployment := &styrminv1.StyrminDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: sampleNamespace, Name: sampleName}}
+		if err := sys.Client.Delete(t.Context(), deployment); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, 2*time.Minute, "nothing is left", all(hasNothingLeft, hasNoRows))
+		if err := sys.Client.Get(t.Context(), client.ObjectKeyFromObject(bystander), bystander); err != nil {
+			t.Errorf("what the operator did not make is gone: %v", err)
+		}
+	})
+}
+
+// makeBystander makes a Secret in a namespace beside the sample's, with nothing
+// of ours on it.
+func makeBystander(t *testing.T) client.Object {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: targetNamespace + "-neighbour"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "shop-token"}}
+	for _, object := range []client.Object{namespace, secret} {
+		if err := sys.Client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return secret
+}
+
+// known checks that the server still has rows of the sample.
+func known(ctx context.Context) error {
+	pods, err := sys.Pods(ctx, targetNamespace)
+	if err == nil && len(pods) == 0 {
+		err = errors.New("the server lost its rows over the restart")
+	}
+	return err
+}
+
+// watchPods asks for the sample's pods until ctx ends, and returns an error when
+// an answer ever held fewer than want.
+func watchPods(ctx context.Context, want int) error {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		pods, err := sys.Pods(ctx, targetNamespace)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		case len(pods) < want:
+			return fmt.Errorf("the server knew %d pods for a moment, want %d all along", len(pods), want)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+type clusterRow struct {
+	ID           string
+	LastReportAt time.Time
+}
+
+// reportedCluster is the cluster's row on the server.
+func reportedCluster(ctx context.Context) (clusterRow, error) {
+	answer := struct{ Clusters []clusterRow }{}
+	if err := sys.Query(ctx, `{ clusters { id lastReportAt } }`, nil, &answer); err != nil {
+		return clusterRow{}, err
+	}
+	if len(answer.Clusters) != 1 {
+		return clusterRow{}, fmt.Errorf("want one cluster, got %+v", answer.Clusters)
+	}
+	return answer.Clusters[0], nil
+}
+
+func lastReport(t *testing.T) time.Time {
+	t.Helper()
+	cluster, err := reportedCluster(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster.LastReportAt
+}
+
+func hasPodWithReason(reasons ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		pods, err := sys.Pods(ctx, targetNamespace)
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods {
+			for _, container := range pod.Containers {
+				for _, reason := range reasons {
+					if container.Reason == reason && pod.Status == reason {
+						return nil
+					}
+				}
+			}
+		}
+		return fmt.Errorf("no pod with one of %v in %+v", reasons, pods)
+	}
+}
+
+// hasNothingLeft checks the cluster after the deletion.
+func hasNothingLeft(ctx context.Context) error {
+	helmRelease := &unstructured.Unstructured{}
+	helmRelease.SetGroupVersionKind(helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind))
+	for key, object := range map[client.ObjectKey]client.Object{
+		{Namespace: sampleNamespace, Name: sampleName}: &styrminv1.StyrminDeployment{},
+		{Namespace: targetNamespace, Name: "shop"}:     helmRelease,
+		{Namespace: targetNamespace, Name: "web"}:      &corev1.Service{},
+		{Name: targetNamespace}:                        &corev1.Namespace{},
+	} {
+		err := sys.Client.Get(ctx, key, object)
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("%T %s: want it gone, got %v", object, key, err)
+		}
+	}
+	return nil
+}
+
+// hasNoRows checks the server after the deletion.
+func hasNoRows(ctx context.Context) error {
+	answer := struct {
+		PodStatuses        []struct{ Name string }
+		DeploymentStatuses []struct{ Name string }
+		Deployments        []struct{ Name, Status string }
+	}{}
+	err := sys.Query(ctx, `query($namespace: String) {
+		podStatuses(filter: {namespace: $namespace}) { name }
+		deploymentStatuses { name }
+		deployments { name status }
+	}`, map[string]any{"namespace": targetNamespace}, &answer)
+	if err != nil {
+		return err
+	}
+	if len(answer.PodStatuses) > 0 || len(answer.DeploymentStatuses) > 0 {
+		return fmt.Errorf("rows are left: %+v", answer)
+	}
+	for _, deployment := range answer.Deployments {
+		if deployment.Status != "DELETED" {
+			return fmt.Errorf("want the deployment DELETED, got %+v", deployment)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package system runs the whole product from its built programs: the local
+// control plane, the server and the manager. The demo and the end-to-end tests
+// are made of it.
+package system
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// Options say what to run and where.
+type Options struct {
+	// Dir holds all state: the cluster's, the server's, tokens and logs. A second
+	// Start with the same Dir goes on where the first ended.
+	Dir string
+	// Localcluster, Server and Manager are the programs' paths.
+	Localcluster, Server, Manager string
+	// Kubeconfig names an existing cluster to use instead of a local one.
+	Kubeconfig string
+	// Listen is the server's address. Port 0 picks a free one, once.
+	Listen string
+	// Charts is the address of the local chart repository; port 0 as above.
+	Charts string
+	// ManagerArgs are further arguments of the manager.
+	ManagerArgs []string
+	// CRDs is the folder of the product's custom resource definitions.
+	CRDs string
+	// Progress gets a line for each long step. Nil: nobody is told.
+	Progress io.Writer
+}
+
+// System is the running product.
+type System struct {
+	// Client has all rights in the cluster.
+	Client client.Client
+	// Kubeconfig and ChartsURL are the cluster's.
+	Kubeconfig, ChartsURL string
+	// ServerURL, and the files with the tokens of its admin and the agent.
+	ServerURL, AdminTokenFile, AgentTokenFile string
+	// ClusterID is the cluster's id on the server.
+	ClusterID string
+
+	opts       Options
+	probe      string
+	cluster    *Process
+	server     *Process
+	manager    *Process
+	httpClient *http.Client
+}
+
+// Start brings everything up. When it fails, what was started has been ended.
+func Start(ctx context.Context, opts Options) (_ *System, err error) {
+	s := &System{
+		opts:           opts,
+		AdminTokenFile: filepath.Join(opts.Dir, "admin-token"),
+		AgentTokenFile: filepath.Join(opts.Dir, "agent-token"),
+		httpClient:     &http.Client{Timeout: 20 * time.Second},
+	}
+	if err := os.MkdirAll(s.logDir(), 0o700); err != nil {
+		return nil, fmt.Errorf("making the state folder: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop())
+		}
+	}()
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"", s.startCluster}, // It tells its own progress.
+		{"custom resource definitions", s.applyCRDs},
+		{"server", s.StartServer},
+		{"the cluster's entry on the server", s.registerCluster},
+		{"manager", s.StartManager},
+	} {
+		if step.name != "" {
+			s.tell("Setting up the %s", step.name)
+		}
+		if err := step.do(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *System) tell(format string, args ...any) {
+	if s.opts.Progress != nil {
+		_, _ = fmt.Fprintf(s.opts.Progress, format+"\n", args...)
+	}
+}
+
+func (s *System) logDir() string { return filepath.Join(s.opts.Dir, "logs") }
+
+// startCluster starts the local control plane and reads from its ready line
+// where it is.
+func (s *System) startCluster(ctx context.Context) error {
+	args := []string{"up", "--dir", filepath.Join(s.opts.Dir, "cluster"), "--charts-address", s.opts.Charts}
+	if s.opts.Kubeconfig != "" {
+		args = append(args, "--kubeconfig", s.opts.Kubeconfig)
+	}
+	stdout, ready := io.Pipe()
+	var err error
+	if s.cluster, err = startProcess("localcluster", s.logDir(), ready, s.opts.Progress, s.opts.Localcluster, args...); err != nil {
+		return err
+	}
+	go func() {
+		<-s.cluster.Done()
+		_ = ready.Close()
+	}()
+	found := make(chan error, 1)
+	go func() { found <- s.readReadyLine(stdout) }()
+	select {
+	case err = <-found:
+	case <-s.cluster.Done():
+		err = s.cluster.Err()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("starting the local cluster: %w", err)
+	}
+	return s.connect()
+}
+
+// readReadyLine looks for «ready: KUBECONFIG=… charts=…» and goes on reading
+// after it, so that the writer never blocks.
+func (s *System) readReadyLine(stdout io.Reader) error {
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		fields, ok := strings.CutPrefix(lines.Text(), "ready: ")
+		if !ok {
+			continue
+		}
+		for field := range strings.FieldsSeq(fields) {
+			switch key, value, _ := strings.Cut(field, "="); key {
+			case "KUBECONFIG":
+				s.Kubeconfig = value
+			case "charts":
+				s.ChartsURL = value
+			}
+		}
+		go func() { _, _ = io.Copy(io.Discard, stdout) }()
+		return nil
+	}
+	return errors.New("it ended before it was ready")
+}
+
+func (s *System) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the cluster's kubeconfig: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, styrminv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return err
+		}
+	}
+	s.Client, err = client.New(config, client.Options{Scheme: scheme})
+	return err
+}
+
+// StartServer starts the server, on the address that it had before.
+func (s *System) StartServer(ctx context.Context) error {
+	if s.ServerURL == "" {
+		address, err := freeAddress(ctx, s.opts.Listen)
+		if err != nil {
+			return err
+		}
+		s.opts.Listen, s.ServerURL = address, "http://"+address
+	}
+	var err error
+	s.server, err = startProcess("server", s.logDir(), nil, nil, s.opts.Server,
+		"--listen", s.opts.Listen,
+		"--metrics-listen", "127.0.0.1:0",
+		"--database", "sqlite:"+filepath.Join(s.opts.Dir, "styrmin.db"),
+		"--admin-token-file", s.AdminTokenFile)
+	if err != nil {
+		return err
+	}
+	return s.server.waitUntil(ctx, func(ctx context.Context) error { return s.get(ctx, s.ServerURL+"/readyz") })
+}
+
+// StartManager starts a manager. The one before must have ended.
+func (s *System) StartManager(ctx context.Context) error {
+	var err error
+	if s.probe, err = freeAddress(ctx, "127.0.0.1:0"); err != nil {
+		return err
+	}
+	args := append([]string{
+		"--kubeconfig", s.Kubeconfig,
+		"--server-address", s.ServerURL,
+		"--token-file", s.AgentTokenFile,
+		"--health-probe-bind-address", s.probe,
+	}, s.opts.ManagerArgs...)
+	if s.manager, err = startProcess("manager", s.logDir(), nil, nil, s.opts.Manager, args...); err != nil {
+		return err
+	}
+	return s.manager.waitUntil(ctx, func(ctx context.Context) error { return s.get(ctx, "http://"+s.probe+"/readyz") })
+}
+
+// ServerProcess and ManagerProcess are the programs that were started last.
+func (s *System) ServerProcess() *Process { return s.server }
+
+// ManagerProcess is the manager that was started last.
+func (s *System) ManagerProcess() *Process { return s.manager }
+
+// Wait blocks until ctx ends (nil) or one of the programs does (its error).
+func (s *System) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.cluster.Done():
+		return s.cluster.Err()
+	case <-s.server.Done():
+		return s.server.Err()
+	case <-s.manager.Done():
+		return s.manager.Err()
+	}
+}
+
+// Stop ends everything, the users of a thing before the thing.
+func (s *System) Stop() error {
+	var errs []error
+	for _, p := range []*Process{s.manager, s.server, s.cluster} {
+		if p == nil {
+			continue
+		}
+		select {
+		case <-p.Done(): // It has ended already, and whoever waited for it knows.
+		default:
+			errs = append(errs, p.Stop())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// freeAddress returns address itself, or with a free port where its port is 0.
+func freeAddress(ctx context.Context, address string) (string, error) {
+	if !strings.HasSuffix(address, ":0") {
+		return address, nil
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("finding a free port: %w", err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String(), nil
+}
+
+func (s *System) get(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := s.httpClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s", url, response.Status)
+	}
+	return nil
+}
