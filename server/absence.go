@@ -1,0 +1,37 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import "time"
+
+// notFound is the message of a deployment whose object is gone without a
+// deletion request (R9).
+const notFound = "not found in the cluster"
+
+// ApplyAbsence applies a complete report that does not hold the deployment's
+// object (R9): after a deletion request that is the same as Deleted; without
+// one a deployment of the server has failed, and an adopted one is deleted. An
+// object that was not reported since its write is not missing yet.
+func (s *State) ApplyAbsence(received time.Time) {
+	s.Observed = nil
+	switch {
+	case s.Deployment.DeletionRequestedAt != nil:
+		s.setStatus(DeploymentDeleted, nil, received)
+	case !s.reportedSinceWrite():
+	case s.Deployment.ManagedBy == DeploymentManagerCluster:
+		s.Deployment.Missing = true
+		s.setStatus(DeploymentDeleted, nil, received)
+	default:
+		message := notFound
+		s.Deployment.Missing = true
+		s.setStatus(DeploymentFailed, &message, received)
+	}
+}
+
+// reportedSinceWrite tells whether a complete report held the object after its
+// spec was last written.
+func (s *State) reportedSinceWrite() bool {
+	reported, written := s.Deployment.LastReportAt, s.Deployment.WrittenAt
+	return reported != nil && (written == nil || reported.After(*written))
+}

@@ -1,0 +1,73 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestR9Absence(t *testing.T) {
+	type outcome struct {
+		Status  DeploymentStatusName
+		Message *string
+		Missing bool
+	}
+	cases := map[string]struct {
+		deployment Deployment
+		want       outcome
+	}{
+		"without a deletion request a deployment of the server has failed (case F01, variant)": {
+			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentRunning, WrittenInstanceID: ptr("i-1"), WrittenAt: atPtr(1), LastReportAt: atPtr(5)},
+			outcome{DeploymentFailed, ptr("not found in the cluster"), true},
+		},
+		"without a deletion request an adopted one is deleted": {
+			Deployment{ManagedBy: DeploymentManagerCluster, Status: DeploymentRunning, LastReportAt: atPtr(5)},
+			outcome{DeploymentDeleted, nil, true},
+		},
+		"after a deletion request it is deleted (case F01)": {
+			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentDeleting, WrittenAt: atPtr(1), LastReportAt: atPtr(5), DeletionRequestedAt: atPtr(6)},
+			outcome{DeploymentDeleted, nil, false},
+		},
+		"after a deletion request it is deleted though it was never reported": {
+			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentDeleting, WrittenAt: atPtr(1), DeletionRequestedAt: atPtr(6)},
+			outcome{DeploymentDeleted, nil, false},
+		},
+		"one that was never reported is not missing yet": {
+			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentDeploying, WrittenAt: atPtr(1)},
+			outcome{DeploymentDeploying, nil, false},
+		},
+		"one that was not reported since its newest write is not missing yet": {
+			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentDeploying, WrittenAt: atPtr(6), LastReportAt: atPtr(5)},
+			outcome{DeploymentDeploying, nil, false},
+		},
+		"one whose first task has not come that far stays pending": {
+			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentPending},
+			outcome{DeploymentPending, nil, false},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			state := &State{Deployment: tc.deployment, Observed: ptr(reported("i-1", "Ready", "Running"))}
+			state.ApplyAbsence(at(10))
+			got := outcome{state.Deployment.Status, state.Deployment.StatusMessage, state.Deployment.Missing}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("deployment (-want +got):\n%s", diff)
+			}
+			if state.Observed != nil {
+				t.Error("the row is still there")
+			}
+		})
+	}
+}
+
+func TestR9ReportEndsTheAbsence(t *testing.T) {
+	state := &State{Deployment: Deployment{ManagedBy: DeploymentManagerServer, WrittenInstanceID: ptr("i-1"), WrittenAt: atPtr(1), LastReportAt: atPtr(5)}}
+	state.ApplyAbsence(at(10))
+	state.ApplyReport(reported("i-1", "Ready", "Running"), noPods, complete(15))
+	if state.Deployment.Missing || state.Deployment.Status != DeploymentRunning {
+		t.Errorf("missing %t, status %s; want the object to be back", state.Deployment.Missing, state.Deployment.Status)
+	}
+}
