@@ -1,0 +1,286 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/Khan/genqlient/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+// maxResponse is how much of an answer is read, in bytes.
+const maxResponse = 8 << 20
+
+// serverClient is a graphql.Client for one server. A request ends within the timeout,
+// its body is compressed (P7), and whatever is not the whole answer of a GraphQL
+// server is an error (P5). Errors never hold the token.
+type serverClient struct {
+	endpoint  string
+	tokenFile string
+	timeout   time.Duration
+	http      *http.Client
+	// compressor is used again for each request: it is large, and the reporter
+	// sends one request at a time.
+	compressor *gzip.Writer
+	// sent is told the size of each body before and after compression.
+	sent func(operation string, raw, compressed int)
+}
+
+// newServerClient returns a client of the server at address, a base URL to which
+// /graphql is appended. caFile holds certificates to trust instead of the
+// system's, "" for those; tokenFile the bearer token, "" for none.
+func newServerClient(address, tokenFile, caFile string, timeout time.Duration) (*serverClient, error) {
+	endpoint, err := graphqlEndpoint(address)
+	if err != nil {
+		return nil, fmt.Errorf("server address: %w", err)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if caFile != "" {
+		roots, err := readCertificates(caFile)
+		if err != nil {
+			return nil, fmt.Errorf("CA file: %w", err)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	c := &serverClient{
+		endpoint:  endpoint,
+		tokenFile: tokenFile,
+		timeout:   timeout,
+		http: &http.Client{
+			Transport: transport,
+			// A redirected mutation would be sent again as something else, and its
+			// token to someone else.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		compressor: gzip.NewWriter(io.Discard),
+		sent:       func(string, int, int) {},
+	}
+	if _, err := c.token(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func graphqlEndpoint(address string) (string, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "", errors.New("is not a URL")
+	}
+	switch {
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		return "", errors.New("must begin with https:// or http://")
+	case parsed.Host == "":
+		return "", errors.New("has no host")
+	case parsed.User != nil:
+		return "", errors.New("must not hold credentials")
+	}
+	return parsed.JoinPath("graphql").String(), nil
+}
+
+func readCertificates(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file) //nolint:gosec // the operator of the agent names the file
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", file)
+	}
+	return roots, nil
+}
+
+// token reads the token anew for each request, so that it can be rotated.
+func (c *serverClient) token() (string, error) {
+	if c.tokenFile == "" {
+		return "", nil
+	}
+	content, err := os.ReadFile(c.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" {
+		return "", fmt.Errorf("token file: %s is empty", c.tokenFile)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "", fmt.Errorf("token file: %s holds more than one token, or something else", c.tokenFile)
+	}
+	return token, nil
+}
+
+// MakeRequest sends the operation and reads the answer into resp.
+func (c *serverClient) MakeRequest(ctx context.Context, req *graphql.Request, resp *graphql.Response) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := c.request(ctx, req)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("sending %s: %w", req.OpName, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	if err != nil {
+		return fmt.Errorf("reading the answer to %s: %w", req.OpName, err)
+	}
+	if len(body) > maxResponse {
+		return fmt.Errorf("the answer to %s is longer than %d bytes", req.OpName, maxResponse)
+	}
+	return decodeAnswer(response, body, resp)
+}
+
+func (c *serverClient) request(ctx context.Context, req *graphql.Request) (*http.Request, error) {
+	token, err := c.token()
+	if err != nil {
+		return nil, err
+	}
+	body, raw, err := c.encode(req)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %s: %w", req.OpName, err)
+	}
+	c.sent(req.OpName, raw, body.Len())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body.Bytes()))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Encoding", "gzip")
+	request.Header.Set("Accept", "application/graphql-response+json, application/json")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return request, nil
+}
+
+// encode returns the compressed body and its size before compression.
+func (c *serverClient) encode(req *graphql.Request) (*bytes.Buffer, int, error) {
+	var body bytes.Buffer
+	c.compressor.Reset(&body)
+	counter := &countingWriter{w: c.compressor}
+	out := jsonWriter{w: counter}
+	out.raw(`{"operationName":`)
+	out.value(req.OpName)
+	out.raw(`,"query":`)
+	out.value(req.Query)
+	out.raw(`,"variables":`)
+	if variables, ok := req.Variables.(*podVariables); ok {
+		if err := variables.writeJSON(counter); err != nil {
+			return nil, 0, err
+		}
+	} else {
+		out.value(req.Variables)
+	}
+	out.raw("}")
+	if out.err != nil {
+		return nil, 0, out.err
+	}
+	if err := c.compressor.Close(); err != nil {
+		return nil, 0, err
+	}
+	return &body, counter.n, nil
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += n
+	return n, err
+}
+
+// decodeAnswer reads a GraphQL answer. Its errors count whatever the HTTP status
+// is, since a refusal may come with 200 and with 4xx alike.
+func decodeAnswer(response *http.Response, body []byte, resp *graphql.Response) error {
+	isOK := response.StatusCode == http.StatusOK
+	if err := json.Unmarshal(body, resp); err != nil {
+		if !isOK {
+			return fmt.Errorf("the server answered HTTP %d", response.StatusCode)
+		}
+		return fmt.Errorf("the answer is no GraphQL (Content-Type %q): %w", response.Header.Get("Content-Type"), err)
+	}
+	if len(resp.Errors) > 0 {
+		return &refusal{code: errorCode(resp.Errors), message: errorMessage(resp.Errors), status: response.StatusCode}
+	}
+	if !isOK {
+		return fmt.Errorf("the server answered HTTP %d", response.StatusCode)
+	}
+	return nil
+}
+
+// Codes of the contract that the reporter treats each in its own way.
+const (
+	codeSessionUnknown    = "SESSION_UNKNOWN"
+	codeSessionSuperseded = "SESSION_SUPERSEDED"
+	codeClusterMismatch   = "CLUSTER_MISMATCH"
+	codeTooLarge          = "TOO_LARGE"
+)
+
+// refusal is a GraphQL error: the server understood the request and did not do
+// what it asks.
+type refusal struct {
+	// code is the contract's, "" where the server gave none.
+	code    string
+	message string
+	status  int
+}
+
+func (r *refusal) Error() string {
+	code := r.code
+	if code == "" {
+		code = fmt.Sprintf("HTTP %d", r.status)
+	}
+	return fmt.Sprintf("the server refused: %s (%s)", r.message, code)
+}
+
+// Is makes refusals with the same code match each other.
+func (r *refusal) Is(target error) bool {
+	other, ok := target.(*refusal)
+	return ok && other.code == r.code
+}
+
+// isRefused tells whether a refusal with that code is among the errors of err.
+func isRefused(err error, code string) bool {
+	return errors.Is(err, &refusal{code: code})
+}
+
+func errorCode(list gqlerror.List) string {
+	for _, err := range list {
+		if err == nil {
+			continue
+		}
+		if code, ok := err.Extensions["code"].(string); ok && code != "" {
+			return cleanText(code)
+		}
+	}
+	return ""
+}
+
+func errorMessage(list gqlerror.List) string {
+	messages := make([]string, 0, len(list))
+	for _, err := range list {
+		if err != nil {
+			messages = append(messages, err.Message)
+		}
+	}
+	return cleanText(strings.Join(messages, "; "))
+}

@@ -1,0 +1,302 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// podTable holds one rendered row for each pod of the newest snapshot, and what
+// the server has acknowledged of each namespace (P7). It is what makes an
+// unchanged cycle cheap: a row is rendered when its pod changes, and what is
+// acknowledged does not travel again.
+//
+// It is used by the reporter's loop alone.
+type podTable struct {
+	// snapshot numbers the calls of update.
+	snapshot   uint64
+	namespaces map[string]*podNamespace
+}
+
+// podNamespace is a namespace that holds pods.
+type podNamespace struct {
+	name string
+	// components is the version of the component index that the rows were
+	// rendered with.
+	components string
+	byUID      map[types.UID]*podEntry
+	// sorted holds the entries of byUID by name and UID.
+	sorted []*podEntry
+	// gone holds the UIDs of pods that went since the acknowledged snapshot.
+	gone map[types.UID]struct{}
+	// digest of all rows.
+	digest string
+	// acknowledged is the digest of which the server said that it holds it, ""
+	// for none, and acknowledgedIn the snapshot that it describes.
+	acknowledged   string
+	acknowledgedIn uint64
+
+	// seen counts the pods of the current update; resort and redigest tell what
+	// has to be brought up to date at its end.
+	seen             int
+	resort, redigest bool
+}
+
+// podEntry is a pod's rendered row.
+type podEntry struct {
+	uid             types.UID
+	name            string
+	resourceVersion string
+	component       string
+	pullFailures    []pullFailure
+	// row is the PodStatusInput in JSON, and sum its digest.
+	row []byte
+	sum [sha256.Size]byte
+	// changedIn is the snapshot in which the row last changed, seenIn the newest
+	// that held the pod.
+	changedIn, seenIn uint64
+}
+
+// namespaceReport is a NamespacePodsInput with rendered rows.
+type namespaceReport struct {
+	namespace, digest string
+	// base is the acknowledged digest that rows and gone are changes to, "" for
+	// the whole namespace.
+	base string
+	// rows are nil where the namespace is unchanged.
+	rows []*podEntry
+	gone []types.UID
+}
+
+func newPodTable() *podTable {
+	return &podTable{namespaces: map[string]*podNamespace{}}
+}
+
+// update brings the table to exactly these pods. A pod whose resource version
+// and components are as before keeps its row; the pods are not changed. A pod
+// that cannot be a row, since no API server serves such a name, namespace or
+// UID, is passed over (P6).
+func (t *podTable) update(pods []*corev1.Pod, components componentIndex) error {
+	t.snapshot++
+	for _, namespace := range t.namespaces {
+		namespace.seen = 0
+		if version := components.version(namespace.name); namespace.components != version {
+			namespace.components = version
+			namespace.forgetVersions()
+		}
+	}
+	for _, pod := range pods {
+		if err := t.namespace(pod.Namespace, components).update(pod, components, t.snapshot); err != nil {
+			return fmt.Errorf("rendering pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	for name, namespace := range t.namespaces {
+		namespace.finish(t.snapshot)
+		if len(namespace.sorted) == 0 {
+			delete(t.namespaces, name)
+		}
+	}
+	return nil
+}
+
+func (t *podTable) namespace(name string, components componentIndex) *podNamespace {
+	namespace := t.namespaces[name]
+	if namespace == nil {
+		namespace = &podNamespace{
+			name:       name,
+			components: components.version(name),
+			byUID:      map[types.UID]*podEntry{},
+			gone:       map[types.UID]struct{}{},
+		}
+		t.namespaces[name] = namespace
+	}
+	return namespace
+}
+
+// report returns all namespaces, sorted by name: unchanged ones with their
+// digest, changed ones with what changed since the acknowledged digest, others
+// whole. Rows of more than limit bytes together are not sent at once: what is
+// over it goes with its digest only, upon which the server asks for it with the
+// next report. At least one namespace's rows are sent.
+func (t *podTable) report(limit int) []namespaceReport {
+	reports := make([]namespaceReport, 0, len(t.namespaces))
+	size := 0
+	for _, name := range slices.Sorted(maps.Keys(t.namespaces)) {
+		report := t.namespaces[name].report()
+		rows := report.size()
+		if size > 0 && size+rows > limit {
+			report = namespaceReport{namespace: report.namespace, digest: report.digest}
+			rows = 0
+		}
+		size += rows
+		reports = append(reports, report)
+	}
+	return reports
+}
+
+// acknowledge takes in that the server has what the reports, made of the newest
+// snapshot, told it, but for the namespaces that it wants again.
+func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
+	for i := range reports {
+		if namespace := t.namespaces[reports[i].namespace]; namespace != nil {
+			namespace.acknowledged = reports[i].digest
+			namespace.acknowledgedIn = t.snapshot
+			clear(namespace.gone)
+		}
+	}
+	for _, name := range resend {
+		if namespace := t.namespaces[name]; namespace != nil {
+			namespace.acknowledged = ""
+		}
+	}
+}
+
+// forget makes the next report tell everything.
+func (t *podTable) forget() {
+	for _, namespace := range t.namespaces {
+		namespace.acknowledged = ""
+	}
+}
+
+// size returns how many pods the table holds.
+func (t *podTable) size() int {
+	size := 0
+	for _, namespace := range t.namespaces {
+		size += len(namespace.sorted)
+	}
+	return size
+}
+
+// forgetVersions makes every row of the namespace be rendered anew.
+func (n *podNamespace) forgetVersions() {
+	for _, entry := range n.sorted {
+		entry.resourceVersion = ""
+	}
+}
+
+// update takes in a pod of the namespace.
+func (n *podNamespace) update(pod *corev1.Pod, components componentIndex, snapshot uint64) error {
+	entry := n.byUID[pod.UID]
+	if entry != nil && entry.resourceVersion == pod.ResourceVersion && entry.resourceVersion != "" {
+		if entry.seenIn != snapshot {
+			entry.seenIn = snapshot
+			n.seen++
+		}
+		return nil
+	}
+	if entry == nil {
+		if !isIdentity(string(pod.UID)) || !isIdentity(pod.Name) || !isIdentity(pod.Namespace) {
+			return nil
+		}
+		entry = &podEntry{uid: pod.UID, name: pod.Name}
+	}
+	row := podRow(pod, components.find(pod.Namespace, pod.Labels))
+	pullFailures := keepPullMessages(&row, entry.pullFailures)
+	rendered, err := json.Marshal(&row)
+	if err != nil {
+		return err
+	}
+	if _, known := n.byUID[pod.UID]; !known {
+		n.byUID[pod.UID] = entry
+		n.sorted = append(n.sorted, entry)
+		n.resort = true
+		delete(n.gone, pod.UID)
+	}
+	if entry.seenIn != snapshot {
+		entry.seenIn = snapshot
+		n.seen++
+	}
+	entry.resourceVersion = pod.ResourceVersion
+	entry.pullFailures = pullFailures
+	if !bytes.Equal(entry.row, rendered) {
+		entry.row = rendered
+		entry.sum = sha256.Sum256(rendered)
+		entry.changedIn = snapshot
+		n.redigest = true
+	}
+	return nil
+}
+
+// isIdentity tells whether s can name a row.
+func isIdentity(s string) bool {
+	return s != "" && s == cleanText(s)
+}
+
+// finish removes the pods that the snapshot did not hold and brings order and
+// digest up to date.
+func (n *podNamespace) finish(snapshot uint64) {
+	if n.seen != len(n.sorted) {
+		n.sorted = slices.DeleteFunc(n.sorted, func(entry *podEntry) bool {
+			if entry.seenIn == snapshot {
+				return false
+			}
+			delete(n.byUID, entry.uid)
+			n.gone[entry.uid] = struct{}{}
+			return true
+		})
+		n.redigest = true
+	}
+	if n.resort {
+		slices.SortFunc(n.sorted, func(a, b *podEntry) int {
+			return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.uid, b.uid))
+		})
+		n.resort = false
+	}
+	if n.redigest {
+		hash := sha256.New()
+		for _, entry := range n.sorted {
+			hash.Write(entry.sum[:])
+		}
+		n.digest = shortDigest(hash.Sum(nil))
+		n.redigest = false
+	}
+}
+
+func (n *podNamespace) report() namespaceReport {
+	report := namespaceReport{namespace: n.name, digest: n.digest}
+	switch n.acknowledged {
+	case n.digest:
+	case "":
+		report.rows = n.sorted
+	default:
+		report.base = n.acknowledged
+		report.rows = make([]*podEntry, 0)
+		for _, entry := range n.sorted {
+			if entry.changedIn > n.acknowledgedIn {
+				report.rows = append(report.rows, entry)
+			}
+		}
+		report.gone = slices.Sorted(maps.Keys(n.gone))
+	}
+	return report
+}
+
+// size returns about how many bytes the report's rows take.
+func (r *namespaceReport) size() int {
+	size := 0
+	for _, entry := range r.rows {
+		size += len(entry.row)
+	}
+	for _, uid := range r.gone {
+		size += len(uid)
+	}
+	return size
+}
+
+// shortDigest writes the first 128 bits of a hash, which suffice against
+// accident, as text.
+func shortDigest(sum []byte) string {
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
