@@ -203,8 +203,11 @@ func hasNothingLeft(ctx context.Context) error {
 		{Name: targetNamespace}:                        &corev1.Namespace{},
 	} {
 		err := sys.Client.Get(ctx, key, object)
+		if err == nil {
+			return fmt.Errorf("%T %s is still there", object, key)
+		}
 		if !apierrors.IsNotFound(err) {
-			return fmt.Errorf("%T %s: want it gone, got %v", object, key, err)
+			return err
 		}
 	}
 	return nil
