@@ -3,6 +3,8 @@
 
 package server
 
+import "slices"
+
 // Tasks are tasks of one deployment, with those above and below each.
 type Tasks []Task
 
@@ -32,4 +34,30 @@ func (ts Tasks) parent(t *Task) *Task {
 		return nil
 	}
 	return ts.Find(*t.ParentTaskID)
+}
+
+// startedBy returns the task that the hook step started for the change, or nil.
+func (ts Tasks) startedBy(stepID string, hook Change) *Task {
+	for i := range ts {
+		if id := ts[i].HookStepID; id != nil && *id == stepID && ts[i].Change.sameHook(hook) {
+			return &ts[i]
+		}
+	}
+	return nil
+}
+
+// below returns the tasks that the hook steps of t started, in order.
+func (ts Tasks) below(t *Task) []*Task {
+	var hooks []*Task
+	for i := range ts {
+		if id := ts[i].ParentTaskID; id != nil && *id == t.ID {
+			hooks = append(hooks, &ts[i])
+		}
+	}
+	return hooks
+}
+
+// sameHook tells whether two changes ask a hook step for the same.
+func (c Change) sameHook(other Change) bool {
+	return c.Kind == other.Kind && c.Job == other.Job && slices.Equal(c.Components, other.Components)
 }
