@@ -3,7 +3,11 @@
 
 package server
 
-import "time"
+import (
+	"time"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
 
 // notFound is the message of a deployment whose object is gone without a
 // deletion request (R9).
@@ -17,6 +21,10 @@ func (s *State) ApplyAbsence(received time.Time) {
 	s.Observed = nil
 	switch {
 	case s.Deployment.DeletionRequestedAt != nil:
+		if task := s.Tasks.newestDeletion(); task != nil {
+			gone := &DeploymentStatus{Phase: string(styrminv1.PhaseDeleted)}
+			observation{DeploymentStatus: gone, receipt: Receipt{At: received}}.removal(task.operatorSteps())
+		}
 		s.setStatus(DeploymentDeleted, nil, received)
 	case !s.reportedSinceWrite():
 	case s.Deployment.ManagedBy == DeploymentManagerCluster:

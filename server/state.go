@@ -53,6 +53,7 @@ func (s *State) ApplyReport(observed DeploymentStatus, pods func() []PodStatus, 
 	}
 	s.Observed = &observed
 	s.Deployment.Missing = false
+	s.applySteps(observation{&observed, receipt, pods})
 	s.applyStatus(&observed, receipt.At)
 }
 
