@@ -1,0 +1,98 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/store"
+)
+
+func newRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+
+func metricsHandler(registry *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	return mux
+}
+
+// observeDatabase measures the use cases of the store. A refusal is a result,
+// not a failure of the database.
+func observeDatabase(registry prometheus.Registerer) store.Observer {
+	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "styrmin_server_database_seconds",
+		Help:    "How long a use case took in the database, by use case and result.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 3, 10),
+	}, []string{"use_case", "result"})
+	registry.MustRegister(durations)
+	return func(useCase string, elapsed time.Duration, err error) {
+		result := "ok"
+		switch {
+		case err == nil:
+		case server.CodeOf(err) == server.CodeInternal:
+			result = "failed"
+		default:
+			result = "refused"
+		}
+		durations.WithLabelValues(useCase, result).Observe(elapsed.Seconds())
+	}
+}
+
+// collectTimeout bounds how long a scrape waits for the database.
+const collectTimeout = 5 * time.Second
+
+var (
+	lastReportAge = prometheus.NewDesc("styrmin_server_cluster_last_report_age_seconds",
+		"Age of the last complete report of a cluster, by the server's clock.", []string{"cluster"}, nil)
+	clusterPods = prometheus.NewDesc("styrmin_server_cluster_pods",
+		"Observed pods of a cluster.", []string{"cluster"}, nil)
+	clusterDeployments = prometheus.NewDesc("styrmin_server_cluster_deployments",
+		"Observed StyrminDeployments of a cluster.", []string{"cluster"}, nil)
+)
+
+// clusterCollector reads the state of the clusters when it is asked for.
+type clusterCollector struct {
+	store *store.Store
+	log   logr.Logger
+}
+
+func (c *clusterCollector) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- lastReportAge
+	descriptions <- clusterPods
+	descriptions <- clusterDeployments
+}
+
+func (c *clusterCollector) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	clusters, err := c.store.Clusters(ctx)
+	if err != nil {
+		c.log.Error(err, "Failed to read the clusters for the metrics")
+		metrics <- prometheus.NewInvalidMetric(lastReportAge, err)
+		return
+	}
+	gauge := func(description *prometheus.Desc, value float64, cluster string) {
+		metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, cluster)
+	}
+	for _, cluster := range clusters {
+		if cluster.LastReportAt != nil {
+			gauge(lastReportAge, time.Since(*cluster.LastReportAt).Seconds(), cluster.Name)
+		}
+		gauge(clusterPods, float64(cluster.Pods), cluster.Name)
+		gauge(clusterDeployments, float64(cluster.Deployments), cluster.Name)
+	}
+}

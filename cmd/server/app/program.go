@@ -1,0 +1,199 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app is the program styrmin-server: its configuration, what it listens
+// on, and how it starts and ends. Tests start it in their own process.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/styrmin/styrmin/server/graph"
+	"github.com/styrmin/styrmin/server/store"
+)
+
+// reportInterval is how often the server wants reports.
+const reportInterval = 5 * time.Second
+
+// The server ends within 10 s: what runs gets drainTimeout, what is left is cut.
+const drainTimeout = 8 * time.Second
+
+// Program is a server that has its database and its addresses, and serves them
+// once it runs.
+type Program struct {
+	options  Options
+	log      logr.Logger
+	store    *store.Store
+	serving  *http.Server
+	listener net.Listener
+	// metrics and metricsListener are nil where /metrics is not served.
+	metrics         *http.Server
+	metricsListener net.Listener
+}
+
+// New opens the database and listens. What the operator must see once, the first
+// admin token, goes to out. Run must follow: it releases both.
+func New(ctx context.Context, options Options, log logr.Logger, out io.Writer) (*Program, error) {
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Program{options: options, log: log}
+	if err := p.start(ctx, out); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *Program) start(ctx context.Context, out io.Writer) error {
+	registry := newRegistry()
+	var err error
+	p.store, err = store.Open(ctx, p.options.Database, store.Options{Observe: observeDatabase(registry)})
+	if err != nil {
+		return fmt.Errorf("--database: %w", err)
+	}
+	if err := ensureAdminToken(ctx, p.store, p.options.AdminTokenFile, out); err != nil {
+		return err
+	}
+	registry.MustRegister(&clusterCollector{store: p.store, log: p.log})
+	var listen net.ListenConfig
+	if p.listener, err = listen.Listen(ctx, "tcp", p.options.Listen); err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	p.serving = newHTTPServer(p.handler(registry))
+	if p.options.MetricsListen == "" {
+		return nil
+	}
+	if p.metricsListener, err = listen.Listen(ctx, "tcp", p.options.MetricsListen); err != nil {
+		return fmt.Errorf("--metrics-listen: %w", err)
+	}
+	p.metrics = newHTTPServer(metricsHandler(registry))
+	return nil
+}
+
+// Address is where the API is served, as HOST:PORT.
+func (p *Program) Address() string { return p.listener.Addr().String() }
+
+// MetricsAddress is where /metrics is served, as HOST:PORT; empty where it is not.
+func (p *Program) MetricsAddress() string {
+	if p.metricsListener == nil {
+		return ""
+	}
+	return p.metricsListener.Addr().String()
+}
+
+// Run serves until the context ends, lets what runs come to its end, and closes
+// the database. It returns nil for a clean end.
+func (p *Program) Run(ctx context.Context) error {
+	p.announce()
+	ended := make(chan error, 2)
+	go func() { ended <- p.serve() }()
+	if p.metrics != nil {
+		go func() { ended <- p.metrics.Serve(p.metricsListener) }()
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+		p.log.Info("Ending")
+	case failed = <-ended:
+		failed = fmt.Errorf("serving: %w", failed)
+	}
+	//nolint:contextcheck // The context that ended the program cannot wait for its requests.
+	return errors.Join(failed, p.drain(), p.close())
+}
+
+func (p *Program) serve() error {
+	if p.options.TLSCertFile != "" {
+		return p.serving.ServeTLS(p.listener, p.options.TLSCertFile, p.options.TLSKeyFile)
+	}
+	return p.serving.Serve(p.listener)
+}
+
+func (p *Program) announce() {
+	p.log.Info("Serving", "address", p.Address(), "metrics", p.MetricsAddress(),
+		"version", p.options.Version, "tls", p.options.TLSCertFile != "")
+	if p.options.AllowAnonymousReports {
+		p.log.Info("WARNING: --allow-anonymous-reports is set: anyone who reaches this address can report a " +
+			"cluster and change the state of its deployments")
+	}
+	if host, ok := p.listener.Addr().(*net.TCPAddr); ok && !host.IP.IsLoopback() && p.options.TLSCertFile == "" {
+		p.log.Info("WARNING: tokens travel unencrypted: set --tls-cert-file and --tls-key-file, " +
+			"or let a proxy in front of this address speak TLS")
+	}
+}
+
+// drain waits for the requests that run, then cuts the connections that are left.
+func (p *Program) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	var failed error
+	for _, serving := range []*http.Server{p.serving, p.metrics} {
+		if serving == nil {
+			continue
+		}
+		if err := serving.Shutdown(ctx); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("cutting requests that did not end: %w", err), serving.Close())
+		}
+	}
+	return failed
+}
+
+// close releases what start took; closing a listener again does no harm.
+func (p *Program) close() error {
+	for _, listener := range []net.Listener{p.listener, p.metricsListener} {
+		if listener != nil {
+			_ = listener.Close()
+		}
+	}
+	if p.store == nil {
+		return nil
+	}
+	return p.store.Close()
+}
+
+func (p *Program) handler(registry prometheus.Registerer) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/graphql", graph.NewHandler(&graph.Resolver{
+		Store:          p.store,
+		Version:        p.options.Version,
+		ReportInterval: reportInterval,
+		Now:            time.Now,
+		Log:            p.log,
+		Metrics:        graph.NewMetrics(registry),
+	}, graph.Options{AllowAnonymousReports: p.options.AllowAnonymousReports}))
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeLine(w, http.StatusOK, "ok") })
+	mux.HandleFunc("/readyz", p.ready)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeLine(w, http.StatusNotFound, "not found: GraphQL is served at /graphql")
+	})
+	return mux
+}
+
+// readyTimeout bounds how long a probe waits for the database.
+const readyTimeout = 2 * time.Second
+
+func (p *Program) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	if err := p.store.Ping(ctx); err != nil {
+		p.log.Error(err, "Not ready")
+		writeLine(w, http.StatusServiceUnavailable, "the database does not answer")
+		return
+	}
+	writeLine(w, http.StatusOK, "ok")
+}
+
+func writeLine(w http.ResponseWriter, status int, line string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintln(w, line) // a probe that hung up needs no answer
+}

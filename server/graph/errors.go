@@ -1,0 +1,93 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/go-logr/logr"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/styrmin/styrmin/server"
+)
+
+const (
+	codeKey  = "code"
+	fieldKey = "field"
+)
+
+// refusal makes an error of the contract where the library wants its own type.
+func refusal(code server.Code, format string, args ...any) *gqlerror.Error {
+	return &gqlerror.Error{
+		Message:    fmt.Sprintf(format, args...),
+		Extensions: map[string]any{codeKey: string(code)},
+	}
+}
+
+// present translates an error of a resolver for the caller: refusals as they
+// are, anything else as INTERNAL, whose text goes to the log.
+func present(log logr.Logger) graphql.ErrorPresenterFunc {
+	return func(ctx context.Context, err error) *gqlerror.Error {
+		shown := graphql.DefaultErrorPresenter(ctx, err)
+		var refused *server.Error
+		if errors.As(err, &refused) {
+			shown.Message = refused.Error()
+			shown.Extensions = map[string]any{codeKey: string(refused.Code)}
+			if refused.Field != "" {
+				shown.Extensions[fieldKey] = refused.Field
+			}
+			return shown
+		}
+		var own *gqlerror.Error
+		if errors.As(err, &own) && errors.Unwrap(own) == nil {
+			// The library's own: an argument that cannot be read, say.
+			return withContractCode(shown)
+		}
+		if ctx.Err() == nil {
+			log.Error(err, "Failed to answer", "path", shown.Path.String())
+		}
+		shown.Message = "the server failed to answer, its log says why"
+		shown.Extensions = map[string]any{codeKey: string(server.CodeInternal)}
+		return shown
+	}
+}
+
+// withContractCode gives an error of the library a code of the contract.
+func withContractCode(err *gqlerror.Error) *gqlerror.Error {
+	code, _ := err.Extensions[codeKey].(string)
+	if code == "" || code == errcode.ParseFailed || code == errcode.ValidationFailed {
+		err.Extensions = map[string]any{codeKey: string(server.CodeInvalidInput)}
+	}
+	return err
+}
+
+// recoverPanic keeps one bad request from ending the server.
+func recoverPanic(log logr.Logger) graphql.RecoverFunc {
+	return func(_ context.Context, panicked any) error {
+		err := fmt.Errorf("panic: %v", panicked)
+		log.Error(err, "Recovered", "stack", string(debug.Stack()))
+		return err
+	}
+}
+
+// statusOf is the HTTP status of a request that was refused as a whole.
+func statusOf(code string) int {
+	switch server.Code(code) {
+	case server.CodeUnauthenticated:
+		return http.StatusUnauthorized
+	case server.CodeForbidden:
+		return http.StatusForbidden
+	case server.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case server.CodeInternal:
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
+}

@@ -1,0 +1,206 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/NYTimes/gziphandler"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/styrmin/styrmin/server"
+)
+
+// Bounds of a request's body in bytes. An agent's first report of a large
+// cluster is long; what people and scripts send is not.
+const (
+	maxReportBody     = 96 << 20
+	maxReportBodyGzip = 24 << 20
+	maxBody           = 2 << 20
+)
+
+// Options are the server's policies.
+type Options struct {
+	// AllowAnonymousReports lets callers without a token report.
+	AllowAnonymousReports bool
+}
+
+// handler speaks GraphQL over HTTP: POST with a JSON body, nothing else.
+type handler struct {
+	resolver *Resolver
+	options  Options
+	executor *executor.Executor
+}
+
+// NewHandler answers the contract over HTTP.
+func NewHandler(resolver *Resolver, options Options) http.Handler {
+	schema := NewExecutableSchema(Config{Resolvers: resolver, Complexity: costs()})
+	exec := executor.New(schema)
+	exec.SetErrorPresenter(present(resolver.Log))
+	exec.SetRecoverFunc(recoverPanic(resolver.Log))
+	exec.SetParserTokenLimit(maxTokens)
+	limits := &limits{schema: schema}
+	exec.Use(limits)
+	exec.Use(roleCheck{})
+	return gziphandler.GzipHandler(&handler{resolver: resolver, options: options, executor: exec})
+}
+
+// ServeHTTP answers one operation. The caller is known before the body is read.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		h.refuse(w, http.StatusMethodNotAllowed, refusal(server.CodeInvalidInput, "GraphQL is answered to POST"))
+		return
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		h.refuse(w, http.StatusUnsupportedMediaType,
+			refusal(server.CodeInvalidInput, "the body is JSON, with Content-Type: application/json"))
+		return
+	}
+	ctx := graphql.StartOperationTrace(r.Context())
+	caller, err := h.identify(r)
+	if err != nil {
+		h.refuseError(w, r, err)
+		return
+	}
+	ctx = withCaller(ctx, caller)
+	params, err := readParams(w, r, caller)
+	if err != nil {
+		h.refuseError(w, r, err)
+		return
+	}
+	op, refused := h.executor.CreateOperationContext(ctx, params)
+	if refused != nil {
+		for _, err := range refused {
+			withContractCode(err)
+		}
+		h.refuse(w, statusOf(fmt.Sprint(refused[0].Extensions[codeKey])), refused...)
+		return
+	}
+	respond, ctx := h.executor.DispatchOperation(ctx, op)
+	h.write(w, http.StatusOK, respond(ctx))
+}
+
+// identify finds out who calls, by the bearer token.
+func (h *handler) identify(r *http.Request) (server.Identity, error) {
+	header := r.Header.Get("Authorization")
+	if header == "" {
+		if h.options.AllowAnonymousReports {
+			return server.Identity{Role: server.RoleAnonymous}, nil
+		}
+		return server.Identity{}, server.Errorf(server.CodeUnauthenticated,
+			"a token is needed: Authorization: Bearer TOKEN")
+	}
+	scheme, secret, ok := strings.Cut(header, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return server.Identity{}, server.Errorf(server.CodeUnauthenticated,
+			"the token comes as Authorization: Bearer TOKEN")
+	}
+	return h.resolver.Store.Identify(r.Context(), strings.TrimSpace(secret))
+}
+
+// readParams reads the body within the bounds of the caller's role.
+func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity) (*graphql.RawParams, error) {
+	wire, unpacked := int64(maxBody), int64(maxBody)
+	if caller.Role == server.RoleAgent || caller.Role == server.RoleAnonymous || caller.Role == server.RoleAdmin {
+		wire, unpacked = maxReportBody, maxReportBody
+	}
+	var body io.Reader
+	switch encoding := r.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
+	case "", "identity":
+		body = http.MaxBytesReader(w, r.Body, wire)
+	case "gzip":
+		reader, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, min(wire, maxReportBodyGzip)))
+		if err != nil {
+			return nil, bodyError(err)
+		}
+		body = &bounded{reader: reader, left: unpacked}
+	default:
+		return nil, server.InvalidInput("Content-Encoding", "%.20q is not known, gzip is", encoding)
+	}
+	params := new(graphql.RawParams)
+	decoder := json.NewDecoder(body)
+	decoder.UseNumber()
+	if err := decoder.Decode(params); err != nil {
+		return nil, bodyError(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = errors.New("there is more than one JSON value")
+		}
+		return nil, bodyError(err)
+	}
+	params.Headers = r.Header
+	return params, nil
+}
+
+// errBodyTooLarge says that a body is longer than allowed once it is unpacked.
+var errBodyTooLarge = errors.New("the unpacked body is too large")
+
+// bounded reads at most left bytes and fails where there are more.
+type bounded struct {
+	reader io.Reader
+	left   int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.reader.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return 0, errBodyTooLarge
+	}
+	return n, err
+}
+
+// bodyError says what is wrong with a body, without repeating it.
+func bodyError(err error) error {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge), errors.Is(err, errBodyTooLarge):
+		return server.Errorf(server.CodeTooLarge, "the body is larger than allowed")
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return server.Errorf(server.CodeInvalidInput, "the body ends early")
+	}
+	return server.Errorf(server.CodeInvalidInput, "the body cannot be read as JSON: %.200s", err.Error())
+}
+
+// refuseError answers a request that came to no operation.
+func (h *handler) refuseError(w http.ResponseWriter, r *http.Request, err error) {
+	shown := present(h.resolver.Log)(r.Context(), err)
+	if shown.Extensions[codeKey] == string(server.CodeUnauthenticated) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	h.refuse(w, statusOf(fmt.Sprint(shown.Extensions[codeKey])), shown)
+}
+
+func (h *handler) refuse(w http.ResponseWriter, status int, errs ...*gqlerror.Error) {
+	h.write(w, status, &graphql.Response{Errors: errs})
+}
+
+func (h *handler) write(w http.ResponseWriter, status int, response *graphql.Response) {
+	text, err := json.Marshal(response)
+	if err != nil {
+		h.resolver.Log.Error(err, "Failed to write an answer")
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if _, err := w.Write(text); err != nil {
+		h.resolver.Log.V(1).Info("Lost the caller", "error", err.Error())
+	}
+}

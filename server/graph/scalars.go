@@ -1,0 +1,63 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/styrmin/styrmin/server"
+)
+
+// MarshalText writes a String or an ID.
+func MarshalText(text string) graphql.Marshaler { return graphql.MarshalString(text) }
+
+// UnmarshalText reads a String or an ID as text that every database keeps (R15).
+func UnmarshalText(value any) (string, error) {
+	text, err := graphql.UnmarshalID(value)
+	if err != nil {
+		return "", err
+	}
+	return server.CleanText(text, 0), nil
+}
+
+// MarshalTime writes RFC 3339 in UTC. The zero time is null, never year 1.
+func MarshalTime(t time.Time) graphql.Marshaler { return graphql.MarshalTime(t.UTC()) }
+
+// UnmarshalTime reads RFC 3339 with any offset.
+func UnmarshalTime(value any) (time.Time, error) {
+	text, ok := value.(string)
+	if !ok {
+		return time.Time{}, fmt.Errorf("%T is no time: RFC 3339 is, as 2026-11-29T16:40:05Z", value)
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, errors.New("this is no time: RFC 3339 is, as 2026-11-29T16:40:05Z")
+	}
+	return t.UTC(), nil
+}
+
+// MarshalJSON writes any JSON value.
+func MarshalJSON(value json.RawMessage) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) {
+		if len(value) == 0 {
+			value = json.RawMessage("null")
+		}
+		_, _ = w.Write(value) // the transport tells of a lost connection
+	})
+}
+
+// UnmarshalJSON reads any JSON value.
+func UnmarshalJSON(value any) (json.RawMessage, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("reading JSON: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,82 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+)
+
+const (
+	maxPostgresConns = 16
+	maxConnIdle      = 5 * time.Minute
+)
+
+func (s *Store) openPostgres(url string) error {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		// The driver's own error repeats the URL; it hides the password of a
+		// well-formed one only.
+		return errors.New("the PostgreSQL URL cannot be read: it is postgres://USER:PASSWORD@HOST:PORT/NAME?sslmode=…")
+	}
+	// The query layer writes values into the statement, so no two are equal and
+	// preparing them would only fill the server's cache.
+	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+	for name, value := range map[string]string{
+		"application_name":                    "styrmin-server",
+		"timezone":                            "UTC",
+		"standard_conforming_strings":         "on",
+		"statement_timeout":                   "60000",
+		"idle_in_transaction_session_timeout": "60000",
+	} {
+		if _, given := config.RuntimeParams[name]; !given {
+			config.RuntimeParams[name] = value
+		}
+	}
+	pool := sql.OpenDB(stdlib.GetConnector(*config))
+	pool.SetMaxOpenConns(maxPostgresConns)
+	pool.SetMaxIdleConns(maxPostgresConns)
+	pool.SetConnMaxIdleTime(maxConnIdle)
+	s.writer = bun.NewDB(pool, pgdialect.New())
+	s.reader = s.writer
+	s.dialect = postgresDialect{}
+	return nil
+}
+
+type postgresDialect struct{}
+
+func (postgresDialect) forUpdate() string { return "UPDATE" }
+
+// The errors by which PostgreSQL ends a transaction that another one crossed.
+const (
+	pgSerializationFailure = "40001"
+	pgDeadlockDetected     = "40P01"
+)
+
+func (postgresDialect) retryable(err error) bool {
+	var failed *pgconn.PgError
+	return errors.As(err, &failed) &&
+		(failed.Code == pgSerializationFailure || failed.Code == pgDeadlockDetected)
+}
+
+// migrate runs the migrations under an advisory lock, so that of two servers
+// that start at once one waits for the other.
+func (postgresDialect) migrate(ctx context.Context, db *sql.DB) error {
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return fmt.Errorf("making the migration lock: %w", err)
+	}
+	return runMigrations(ctx, goose.DialectPostgres, db, "migrations/postgres", goose.WithSessionLocker(locker))
+}
