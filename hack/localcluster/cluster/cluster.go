@@ -1,0 +1,194 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster runs a Kubernetes control plane with simulated kubelets on loopback, or adds what is missing to an
+// existing cluster: a chart repository, the Flux API and a controller for it.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/styrmin/styrmin/hack/localcluster/binaries"
+	"github.com/styrmin/styrmin/hack/localcluster/chartrepo"
+	"github.com/styrmin/styrmin/hack/localcluster/charts"
+)
+
+// Options say what Up runs.
+type Options struct {
+	// Dir keeps the cluster's state and logs; a second Up finds the objects of the first.
+	Dir string
+	// Nodes is the number of simulated nodes.
+	Nodes int
+	// ChartsAddress is the host and port of the chart repository.
+	ChartsAddress string
+	// Kubeconfig names an existing cluster to use. Empty: a control plane is started.
+	Kubeconfig string
+	// Flux names real Flux controllers to run instead of ours.
+	Flux FluxBinaries
+	// Ready gets one line when all is up, Progress tells what is being waited for.
+	Ready, Progress io.Writer
+}
+
+// shutdownTimeout bounds how long the chart repository waits for its clients.
+const shutdownTimeout = time.Second
+
+// Up runs the cluster until the context ends, and then ends all of it in order. Its error says which part failed.
+func Up(ctx context.Context, options Options) error {
+	l, unlock, err := claim(options.Dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	running, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	s := newSupervisor(fail)
+	err = start(running, l, options, s, fail)
+	if err == nil {
+		<-running.Done()
+	}
+	if ctx.Err() == nil {
+		err = errors.Join(err, context.Cause(running))
+	} else {
+		err = nil // A start that was interrupted is no failure.
+	}
+	_, _ = fmt.Fprintln(options.Progress, "Ending the local cluster")
+	if stopErr := s.stop(); stopErr != nil {
+		_, _ = fmt.Fprintln(options.Progress, stopErr)
+	}
+	return err
+}
+
+// start brings everything up and says so; it returns when all is ready.
+func start(ctx context.Context, l layout, options Options, s *supervisor, fail context.CancelCauseFunc) error {
+	picked, err := freePorts(ctx)
+	if err != nil {
+		return err
+	}
+	chartsURL, err := serveCharts(ctx, options.ChartsAddress, fail)
+	if err != nil {
+		return err
+	}
+	kubeconfig := options.Kubeconfig
+	if kubeconfig == "" {
+		kubeconfig = l.kubeconfig()
+		if err := startControlPlane(ctx, l, picked, options, s); err != nil {
+			return err
+		}
+	}
+	c, err := clientFor(kubeconfig)
+	if err != nil {
+		return err
+	}
+	if options.Kubeconfig == "" {
+		if err := populate(ctx, c, options.Nodes); err != nil {
+			return err
+		}
+	}
+	if err := startFlux(ctx, c, fluxSetup{layout: l, ports: picked, options: options, kubeconfig: kubeconfig}, s); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(options.Ready, "ready: KUBECONFIG=%s charts=%s\n", kubeconfig, chartsURL)
+	return err
+}
+
+// startControlPlane starts etcd and all that speaks to it, and waits until each says that it is healthy.
+func startControlPlane(ctx context.Context, l layout, picked ports, options Options, s *supervisor) error {
+	store, err := binaries.Open(ctx, options.Progress)
+	if err != nil {
+		return err
+	}
+	paths, err := store.Ensure(ctx, binaries.All()...)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	_, _ = fmt.Fprintln(options.Progress, "Starting the control plane (about 5 seconds)…")
+	apiServer := "https://" + address(picked.apiServer)
+	made, err := newCredentials(l, apiServer)
+	if err != nil {
+		return err
+	}
+	if err := writeStages(l); err != nil {
+		return err
+	}
+	plane := controlPlane{layout: l, ports: picked, credentials: made, paths: paths}
+	if err := s.startTier(plane.etcd()); err != nil {
+		return err
+	}
+	if err := s.startTier(plane.apiServer()); err != nil {
+		return err
+	}
+	health, err := healthClient(made.authority.CertFile)
+	if err != nil {
+		return err
+	}
+	if err := await(ctx, "get an answer from kube-apiserver", healthy(health, apiServer+"/readyz")); err != nil {
+		return err
+	}
+	if err := s.startTier(plane.controllerManager(), plane.scheduler(), plane.kwok()); err != nil {
+		return err
+	}
+	for _, url := range []string{
+		"https://" + address(picked.controllerManager) + "/healthz",
+		"https://" + address(picked.scheduler) + "/healthz",
+		"http://" + address(picked.kwok) + "/healthz",
+	} {
+		if err := await(ctx, "get an answer from "+url, healthy(health, url)); err != nil {
+			return err
+		}
+	}
+	_, _ = fmt.Fprintf(options.Progress, "Starting the control plane… done in %s\n", time.Since(started).Round(100*time.Millisecond))
+	return nil
+}
+
+// populate gives a new cluster its nodes and waits until pods can run on them.
+func populate(ctx context.Context, c client.Client, nodes int) error {
+	since := time.Now().Add(-time.Second) // Leases have a resolution of their own.
+	if err := createNodes(ctx, c, nodes); err != nil {
+		return err
+	}
+	if err := await(ctx, "get the nodes Ready", nodesReady(c, nodes, since)); err != nil {
+		return err
+	}
+	return await(ctx, "get the default service account", serviceAccountExists(c))
+}
+
+// serveCharts serves the sample charts until the context ends and returns the repository's URL.
+func serveCharts(ctx context.Context, address string, fail context.CancelCauseFunc) (string, error) {
+	handler, err := chartrepo.Handler(charts.Files, charts.Versions())
+	if err != nil {
+		return "", err
+	}
+	listener, err := listen(ctx, address)
+	if err != nil {
+		return "", fmt.Errorf("serve the charts (--charts-address takes another address): %w", err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			fail(fmt.Errorf("serve the charts: %w", err))
+		}
+	}()
+	context.AfterFunc(ctx, func() {
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		_ = server.Shutdown(stopCtx)
+	})
+	return "http://" + listener.Addr().String(), nil
+}
+
+func clientFor(kubeconfig string) (client.Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return newClient(config)
+}
