@@ -25,23 +25,13 @@ people and programs at /graphql. It never connects to a cluster.
 
 Every flag can be given as an environment variable, too: --report-timeout as
 STYRMIN_REPORT_TIMEOUT. A flag wins over its variable.`,
-		Version:       version,
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Version: version,
+		Args:    cobra.NoArgs,
+		// The error names what is wrong; the flags are in --help.
+		SilenceUsage: true,
 	}
 	options.AddFlags(command.Flags())
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		err := run(command, &options)
-		if err != nil {
-			fmt.Fprintln(command.ErrOrStderr(), "styrmin-server:", err)
-		}
-		return err
-	}
-	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
-		fmt.Fprintln(command.ErrOrStderr(), "styrmin-server:", err)
-		return err
-	})
+	command.RunE = func(command *cobra.Command, _ []string) error { return run(command, &options) }
 	return command
 }
 
