@@ -1,0 +1,98 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import "testing"
+
+// A flow that fails after its write was recorded may leave the cluster with
+// what was there before, and reports of that set no status any more (R5).
+func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
+	record := func(w *world, task string) {
+		w.start(task, stepWrite)
+		_, err := w.RecordSpecWrite(task, testWorker, w.now)
+		w.must(err)
+	}
+	cases := map[string]struct {
+		world   func(t *testing.T) *world
+		change  *Change
+		run     func(w *world, task string)
+		want    DeploymentStatusName
+		message string
+	}{
+		"a creation that was not recorded has failed": {
+			newWorld, nil, func(*world, string) {},
+			DeploymentFailed, `task id-001 failed: no reason was given`,
+		},
+		"a creation that was refused has failed": {
+			newWorld, nil, func(w *world, task string) { record(w, task); w.fail(task, stepWrite, "refused") },
+			DeploymentFailed, `step "Write the StyrminDeployment" failed: refused`,
+		},
+		"an update that was not recorded leaves the status": {
+			running, ptr(scaleTo(4)), func(*world, string) {},
+			DeploymentRunning, "",
+		},
+		"an update that was refused has failed": {
+			running, ptr(scaleTo(4)), func(w *world, task string) { record(w, task); w.fail(task, stepWrite, "refused") },
+			DeploymentFailed, `step "Write the StyrminDeployment" failed: refused`,
+		},
+		"an update that the cluster shows leaves the status to reports": {
+			running, ptr(scaleTo(4)), func(w *world, task string) {
+				record(w, task)
+				w.report(*w.Tasks.Find(task).InstanceID, "CreatingServices", "Deploying")
+			},
+			DeploymentDeploying, "",
+		},
+		"a deletion that was refused has failed": {
+			running, ptr(deletion), func(w *world, task string) {
+				w.start(task, stepRequest)
+				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
+				w.fail(task, stepRequest, "refused")
+			},
+			DeploymentFailed, `step "Request the deletion" failed: refused`,
+		},
+		"a deletion that the cluster shows leaves the status to reports": {
+			running, ptr(deletion), func(w *world, task string) {
+				w.start(task, stepRequest)
+				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
+				observed := reported("x", "Deleting", "Deleting")
+				observed.DeletionRequestedAt = &w.now
+				w.reportObject(observed)
+			},
+			DeploymentDeleting, "",
+		},
+		"a deletion of what is gone already is left to the next report": {
+			running, ptr(deletion), func(w *world, task string) {
+				w.start(task, stepRequest)
+				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
+				w.Observed = nil
+			},
+			DeploymentDeleting, "",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := tc.world(t)
+			if tc.change != nil {
+				w.request(*tc.change)
+			}
+			task := w.claim()
+			tc.run(w, task)
+			w.end(task, TaskFailed)
+			w.wantStatus(tc.want)
+			if got := optionalText(w.Deployment.StatusMessage); got != tc.message {
+				t.Errorf("message is %q, want %q", got, tc.message)
+			}
+		})
+	}
+}
+
+func TestR5SuccessfulFlowWithAFailedStepIsAFailure(t *testing.T) {
+	w := newWorld(t)
+	task := w.claim()
+	w.start(task, stepWrite)
+	w.fail(task, stepWrite, "refused")
+	w.end(task, TaskSuccess)
+	w.wantResult(task, ResultFailed)
+	w.wantStatus(DeploymentFailed)
+}
