@@ -133,6 +133,13 @@ func startControlPlane(ctx context.Context, l layout, picked ports, options Opti
 	if err := await(ctx, "get an answer from kube-apiserver", healthy(health, apiServer+"/readyz")); err != nil {
 		return err
 	}
+	c, err := clientFor(l.kubeconfig())
+	if err != nil {
+		return err
+	}
+	if err := releaseNodes(ctx, c); err != nil {
+		return err
+	}
 	if err := s.startTier(plane.controllerManager(), plane.scheduler(), plane.kwok()); err != nil {
 		return err
 	}
@@ -151,11 +158,10 @@ func startControlPlane(ctx context.Context, l layout, picked ports, options Opti
 
 // populate gives a new cluster its nodes and waits until pods can run on them.
 func populate(ctx context.Context, c client.Client, nodes int) error {
-	since := time.Now().Add(-time.Second) // Leases have a resolution of their own.
 	if err := createNodes(ctx, c, nodes); err != nil {
 		return err
 	}
-	if err := await(ctx, "get the nodes Ready", nodesReady(c, nodes, since)); err != nil {
+	if err := await(ctx, "get the nodes Ready", nodesReady(c, nodes)); err != nil {
 		return err
 	}
 	return await(ctx, "get the default service account", serviceAccountExists(c))
