@@ -84,12 +84,17 @@ const (
 	ReasonMissingAPI = "MissingAPI"
 	// ReasonHelmFailed: Flux tried and failed; the message is Helm's.
 	ReasonHelmFailed = "HelmFailed"
+	// ReasonSourceNotReady: Flux cannot begin, since the chart, its repository, a
+	// dependency or the values are not there; a failure once it lasts.
+	ReasonSourceNotReady = "SourceNotReady"
 	// ReasonTimedOut: no progress for longer than the timeout allows.
 	ReasonTimedOut = "TimedOut"
 	// ReasonPodsFailing: a pod shows a failure for longer than the grace.
 	ReasonPodsFailing = "PodsFailing"
 	// ReasonDeleting: a deletion was requested.
 	ReasonDeleting = "Deleting"
+	// ReasonDeleted: the condition's part has been removed.
+	ReasonDeleted = "Deleted"
 	// ReasonDeletionBlocked: something that is not ours to remove holds the
 	// deletion up; the message names it.
 	ReasonDeletionBlocked = "DeletionBlocked"
@@ -121,6 +126,9 @@ const (
 	// AnnotationOwner names the StyrminDeployment, as <namespace>/<name>, on
 	// every object that the operator made for it.
 	AnnotationOwner = "styrmin.io/owner"
+	// AnnotationRollout is the rollout, as <instance>/<generation>, that a
+	// HelmRelease was last written for.
+	AnnotationRollout = "styrmin.io/rollout"
 	// AnnotationInstanceID is the instance whose spec an object was last
 	// written for.
 	AnnotationInstanceID = "styrmin.io/instance-id"

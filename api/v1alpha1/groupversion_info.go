@@ -14,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// Kind is the kind of a StyrminDeployment.
+const Kind = "StyrminDeployment"
+
 var (
 	// GroupVersion is the group and version of every type in this package.
 	GroupVersion = schema.GroupVersion{Group: "styrmin.io", Version: "v1alpha1"}

@@ -1,0 +1,70 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// invalidSpecError says that the spec asks for what this cluster cannot give,
+// and what to do about it.
+type invalidSpecError struct{ message string }
+
+func (e *invalidSpecError) Error() string { return e.message }
+
+func invalidSpec(format string, args ...any) error {
+	return &invalidSpecError{message: fmt.Sprintf(format, args...)}
+}
+
+// missingAPIError says that an API which this spec needs is not served (O9).
+type missingAPIError struct {
+	kind schema.GroupVersionKind
+	// product is what brings the API.
+	product string
+}
+
+func (e *missingAPIError) Error() string {
+	return fmt.Sprintf("the cluster does not serve %s of %s: install %s", e.kind.Kind, e.kind.GroupVersion(), e.product)
+}
+
+// outcomeOf translates what went wrong in a phase. It returns false for errors
+// that say nothing about the spec, such as an API server that is away: those
+// are tried again with backoff.
+func (o Options) outcomeOf(err error) (outcome, bool) {
+	var (
+		conflict *conflictError
+		invalid  *invalidSpecError
+		missing  *missingAPIError
+	)
+	switch {
+	case errors.As(err, &conflict):
+		return failed(styrminv1.ReasonConflict, conflict.Error()).after(o.RecheckInterval), true
+	case errors.As(err, &missing):
+		return failed(styrminv1.ReasonMissingAPI, missing.Error()).after(o.RecheckInterval), true
+	case isUnservedKind(err):
+		return failed(styrminv1.ReasonMissingAPI, "the cluster does not serve an API any more: "+err.Error()).after(o.RecheckInterval), true
+	case errors.As(err, &invalid):
+		return failed(styrminv1.ReasonInvalidSpec, invalid.Error()).after(o.RecheckInterval), true
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return progressing("%s", err).after(o.RecheckInterval), true
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
+		return failed(styrminv1.ReasonInvalidSpec, err.Error()).after(o.RecheckInterval), true
+	default:
+		return outcome{}, false
+	}
+}
+
+// isUnservedKind tells a 404 for the kind itself from one for an object or its
+// namespace: the API was there once and is gone.
+func isUnservedKind(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}

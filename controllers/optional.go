@@ -1,0 +1,99 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"fmt"
+	"sync"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// fluxKinds are Flux's kinds that every deployment needs.
+var fluxKinds = map[string]schema.GroupVersionKind{
+	sourcev1.HelmRepositoryKind: sourcev1.GroupVersion.WithKind(sourcev1.HelmRepositoryKind),
+	helmv2.HelmReleaseKind:      helmv2.GroupVersion.WithKind(helmv2.HelmReleaseKind),
+}
+
+// optionalAPIs are the kinds that a cluster may lack. Each is watched from the
+// first time that a deployment needs it and the cluster serves it (O9).
+type optionalAPIs struct {
+	mapper apimeta.RESTMapper
+	scheme *runtime.Scheme
+	cache  cache.Cache
+	// watcher is the running controller.
+	watcher controller.Controller
+
+	mu      sync.Mutex
+	watched map[schema.GroupVersionKind]bool
+}
+
+// require returns a missingAPIError where the cluster does not serve a kind,
+// and sees to it that the kind is watched where it does. product is what
+// brings the kind. Missing kinds are asked for again each time; what was once
+// served is remembered.
+func (o *optionalAPIs) require(kind schema.GroupVersionKind, product string) error {
+	if o.isWatched(kind) {
+		return nil
+	}
+	_, err := o.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if apimeta.IsNoMatchError(err) {
+		return &missingAPIError{kind: kind, product: product}
+	}
+	if err != nil {
+		return fmt.Errorf("looking for the API of %s: %w", kind, err)
+	}
+	return o.watch(kind)
+}
+
+func (o *optionalAPIs) isWatched(kind schema.GroupVersionKind) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.watched[kind]
+}
+
+func (o *optionalAPIs) watch(kind schema.GroupVersionKind) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.watched[kind] {
+		return nil
+	}
+	obj, err := o.object(kind)
+	if err != nil {
+		return err
+	}
+	if err := o.watcher.Watch(source.Kind(o.cache, obj, handler.EnqueueRequestsFromMapFunc(ownerRequests))); err != nil {
+		return fmt.Errorf("watching %s: %w", kind, err)
+	}
+	o.watched[kind] = true
+	return nil
+}
+
+// object returns an object of a kind, typed where its Go type is known.
+func (o *optionalAPIs) object(kind schema.GroupVersionKind) (client.Object, error) {
+	if !o.scheme.Recognizes(kind) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(kind)
+		return u, nil
+	}
+	obj, err := o.scheme.New(kind)
+	if err != nil {
+		return nil, fmt.Errorf("making a %s: %w", kind.Kind, err)
+	}
+	typed, ok := obj.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("%T is not an object", obj)
+	}
+	return typed, nil
+}

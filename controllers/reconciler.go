@@ -1,0 +1,195 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments/status,verbs=patch
+// +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments/finalizers,verbs=update
+
+// conflictRetry is when to look again after a write that met a newer object.
+// The event of that object usually comes first.
+const conflictRetry = time.Second
+
+// reconciler works on StyrminDeployments. It alone writes their status and
+// finalizer, and everything that carries their id; it leaves all else as it is.
+//
+// A reconcile ends in one of four ways: done, where watches tell of the next
+// change; RequeueAfter, where time alone changes the outcome; an error, which is
+// tried again with backoff; a terminal error, which only an upgrade mends.
+type reconciler struct {
+	// client writes, and reads through no cache of its own.
+	client client.Client
+	// cached reads what the manager's cache holds: StyrminDeployments, pods,
+	// workloads, metadata of secrets.
+	cached client.Reader
+	// made reads what the operator made, by the label that it puts on it.
+	made client.Reader
+	// live reads from the API server.
+	live client.Reader
+
+	scheme   *runtime.Scheme
+	optional *optionalAPIs
+	recorder recorder.EventRecorder
+	opts     Options
+	secrets  secretMemory
+}
+
+// Reconcile brings one StyrminDeployment a step further and writes down in its
+// status what was found.
+func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	d := &styrminv1.StyrminDeployment{}
+	if err := r.cached.Get(ctx, req.NamespacedName, d); err != nil {
+		if apierrors.IsNotFound(err) {
+			forgetDeployment(req.NamespacedName)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("reading the StyrminDeployment: %w", err)
+	}
+	s := newScope(d, r.opts.Clock.Now())
+	work := r.reconcileRollout
+	if !d.DeletionTimestamp.IsZero() {
+		work = r.reconcileDeletion
+	}
+	after, err := work(ctx, s)
+	if apierrors.IsConflict(err) {
+		log.FromContext(ctx).V(1).Info("Met a newer object, starting over", "reason", err.Error())
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return ctrl.Result{RequeueAfter: after}, err
+}
+
+// reconcileRollout works on what the spec asks for. It returns when to look
+// again, 0 for never.
+func (r *reconciler) reconcileRollout(ctx context.Context, s *scope) (time.Duration, error) {
+	if startsRollout(s.deployment) {
+		if err := r.writeStatus(ctx, s, startStatus(s)); err != nil {
+			return 0, err
+		}
+	}
+	if err := r.ensureFinalizer(ctx, s); err != nil {
+		return 0, err
+	}
+	observed, err := r.runPhases(ctx, s)
+	if observed.prerequisites == nil {
+		return 0, err
+	}
+	status, after := nextStatus(s, r.opts, observed)
+	if writeErr := r.writeStatus(ctx, s, status); writeErr != nil {
+		return 0, writeErr
+	}
+	return after, err
+}
+
+// runPhases runs the phases in order until one is not done (O2). With an error
+// it returns what is worth writing down all the same, or nothing.
+func (r *reconciler) runPhases(ctx context.Context, s *scope) (observation, error) {
+	o := observation{readiness: readiness{components: s.status.Components}}
+	var err error
+	o.prerequisites, err = r.runPhase(s, styrminv1.ConditionPrerequisitesReady, func() (outcome, error) {
+		return r.reconcilePrerequisites(ctx, s)
+	})
+	if err != nil || !o.prerequisites.done() {
+		return o, err
+	}
+	attempted := false
+	o.release, err = r.runPhase(s, styrminv1.ConditionHelmReleaseReady, func() (out outcome, err error) {
+		out, attempted, err = r.reconcileHelmRelease(ctx, s)
+		return out, err
+	})
+	switch {
+	case err != nil && o.release == nil:
+		return observation{}, err
+	case err != nil:
+		return o, err
+	case o.release.done():
+		o.services, err = r.runPhase(s, styrminv1.ConditionServicesReady, func() (outcome, error) {
+			return r.reconcileServices(ctx, s)
+		})
+		if err != nil && o.services == nil {
+			return observation{}, err
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	o.readiness, err = r.observeReadiness(ctx, s, attempted, o.release.done())
+	if err != nil {
+		return observation{}, err
+	}
+	return o, nil
+}
+
+// runPhase runs one phase and translates its error. One that says nothing about
+// the spec is returned, with an outcome only where the phase is still under
+// way: what is in place is not taken back because the API server is away.
+func (r *reconciler) runPhase(s *scope, condition string, work func() (outcome, error)) (*outcome, error) {
+	out, err := work()
+	if err != nil {
+		translated, ok := r.opts.outcomeOf(err)
+		switch {
+		case ok:
+			out, err = translated, nil
+		case apierrors.IsConflict(err) || s.isTrue(condition):
+			return nil, err
+		default:
+			out = progressing("%s", err)
+		}
+	}
+	if condition != styrminv1.ConditionHelmReleaseReady { // It has a deadline of its own.
+		out = s.withDeadline(out, condition, s.helmTimeout()+r.opts.ProgressGrace)
+	}
+	return &out, err
+}
+
+// withDeadline turns an outcome that has been on the way for longer than limit
+// into a failure, which stays one until the phase moves on.
+func (s *scope) withDeadline(out outcome, condition string, limit time.Duration) outcome {
+	before := s.condition(condition)
+	if out.status != metav1.ConditionUnknown || before == nil {
+		return out
+	}
+	if before.Reason == styrminv1.ReasonTimedOut {
+		return out.timedOut(limit)
+	}
+	since := before.LastTransitionTime.Time
+	if condition == styrminv1.ConditionServicesReady && s.since(styrminv1.ConditionHelmReleaseReady).After(since) {
+		since = s.since(styrminv1.ConditionHelmReleaseReady)
+	}
+	if before.Status != metav1.ConditionUnknown {
+		since = s.now
+	}
+	return out.withDeadline(since, s.now, limit)
+}
+
+// ensureFinalizer puts the finalizer on the object before anything is made for
+// it (O6).
+func (r *reconciler) ensureFinalizer(ctx context.Context, s *scope) error {
+	if controllerutil.ContainsFinalizer(s.deployment, styrminv1.Finalizer) {
+		return nil
+	}
+	u := s.applyObject()
+	u.SetFinalizers([]string{styrminv1.Finalizer})
+	if err := r.apply(ctx, u); err != nil {
+		return fmt.Errorf("adding the finalizer: %w", err)
+	}
+	s.resourceVersion = u.GetResourceVersion()
+	return nil
+}

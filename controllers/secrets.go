@@ -1,0 +1,227 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"math/big"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// Secrets are watched by their metadata and read one by one: their contents are
+// in no cache (H02).
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+
+// annotationSecretSource marks a copied Secret with the one it is copied from.
+// Only copies are removed when the spec no longer has them: generated values
+// are kept for ever.
+const annotationSecretSource = "styrmin.io/secret-source"
+
+// secretAlphabet is what generated values are made of.
+const secretAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+// ensureSecrets makes the spec's secrets in the target namespace and removes
+// copies that the spec no longer has.
+func (r *reconciler) ensureSecrets(ctx context.Context, s *scope) error {
+	wanted := make(map[string]bool, len(s.deployment.Spec.Secrets))
+	for i := range s.deployment.Spec.Secrets {
+		spec := &s.deployment.Spec.Secrets[i]
+		wanted[spec.Name] = true
+		if err := r.ensureSecret(ctx, s, spec); err != nil {
+			return err
+		}
+	}
+	return r.pruneCopies(ctx, s, wanted)
+}
+
+// ensureSecret makes one secret. Its contents are read only when it, or what it
+// is copied from, has changed since they were last found right.
+func (r *reconciler) ensureSecret(ctx context.Context, s *scope, spec *styrminv1.SecretSpec) error {
+	key := client.ObjectKey{Namespace: s.namespace, Name: spec.Name}
+	version, err := r.secretVersion(ctx, key)
+	if err != nil {
+		return err
+	}
+	seen := version
+	if spec.FromSecret != nil {
+		source, err := r.secretVersion(ctx, client.ObjectKey{Namespace: s.deployment.Namespace, Name: spec.FromSecret.Name})
+		if err != nil {
+			return err
+		}
+		seen += "<" + source
+	}
+	seen += "@" + s.rollout()
+	if version != "" && r.secrets.isRight(key, seen) {
+		return nil
+	}
+	written, err := r.syncSecret(ctx, s, spec)
+	if err == nil && !written {
+		r.secrets.setRight(key, seen)
+	}
+	return err
+}
+
+// syncSecret compares a secret with what it should be and writes it where it
+// differs.
+func (r *reconciler) syncSecret(ctx context.Context, s *scope, spec *styrminv1.SecretSpec) (written bool, err error) {
+	live := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: s.namespace, Name: spec.Name}
+	err = r.live.Get(ctx, key, live)
+	found := err == nil
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading Secret %s: %w", key, err)
+	}
+	if found && !s.owns(live) {
+		return false, newConflictError("Secret", live)
+	}
+	desired, err := r.desiredSecret(ctx, s, spec, live)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case found && live.Type != desired.Type:
+		// The type cannot be changed. The delete's event brings us back.
+		return true, r.delete(ctx, live)
+	case found && isSameSecret(live, desired):
+		return false, nil
+	}
+	s.mark(desired)
+	applied, err := applyConfiguration(desired, corev1.SchemeGroupVersion.WithKind("Secret"))
+	if err != nil {
+		return false, err
+	}
+	// A hash of the contents would help to guess them.
+	applied.SetAnnotations(desired.Annotations)
+	if found {
+		applied.SetUID(live.UID)
+	}
+	if err := r.apply(ctx, applied); err != nil {
+		return false, fmt.Errorf("applying Secret %s: %w", key, err)
+	}
+	return true, nil
+}
+
+// desiredSecret is the copy of its source, or the live values with those that
+// are still to be generated.
+func (r *reconciler) desiredSecret(ctx context.Context, s *scope, spec *styrminv1.SecretSpec, live *corev1.Secret) (*corev1.Secret, error) {
+	desired := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: spec.Name}}
+	if spec.FromSecret != nil {
+		source := &corev1.Secret{}
+		key := client.ObjectKey{Namespace: s.deployment.Namespace, Name: spec.FromSecret.Name}
+		err := r.live.Get(ctx, key, source)
+		if apierrors.IsNotFound(err) {
+			return nil, invalidSpec("Secret %s, which Secret %s is to be copied from, does not exist; create it", key, spec.Name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading Secret %s: %w", key, err)
+		}
+		desired.Annotations = map[string]string{annotationSecretSource: key.String()}
+		desired.Type, desired.Data = source.Type, source.Data
+		return desired, nil
+	}
+	desired.Type = corev1.SecretTypeOpaque
+	desired.Data = make(map[string][]byte, len(spec.Generate.Keys))
+	for key, value := range live.Data {
+		desired.Data[key] = value
+	}
+	for _, key := range spec.Generate.Keys {
+		if _, ok := desired.Data[key]; ok {
+			continue
+		}
+		value, err := randomValue(int(spec.Generate.Length))
+		if err != nil {
+			return nil, err
+		}
+		desired.Data[key] = value
+	}
+	return desired, nil
+}
+
+// isSameSecret compares all that the operator writes but the instance.
+func isSameSecret(live, desired *corev1.Secret) bool {
+	return live.Annotations[annotationSecretSource] == desired.Annotations[annotationSecretSource] &&
+		equality.Semantic.DeepEqual(live.Data, desired.Data)
+}
+
+// randomValue returns n random characters of the alphabet.
+func randomValue(n int) ([]byte, error) {
+	value := make([]byte, n)
+	for i := range value {
+		index, err := rand.Int(rand.Reader, big.NewInt(int64(len(secretAlphabet))))
+		if err != nil {
+			return nil, fmt.Errorf("generating a secret: %w", err)
+		}
+		value[i] = secretAlphabet[index.Int64()]
+	}
+	return value, nil
+}
+
+// pruneCopies removes copied secrets that the spec no longer has.
+func (r *reconciler) pruneCopies(ctx context.Context, s *scope, wanted map[string]bool) error {
+	list := secretMetadataList()
+	made, err := listMade(ctx, r.cached, s, list)
+	if err != nil {
+		return err
+	}
+	for _, obj := range made {
+		if wanted[obj.GetName()] || obj.GetAnnotations()[annotationSecretSource] == "" || !obj.GetDeletionTimestamp().IsZero() {
+			continue
+		}
+		if err := r.delete(ctx, obj); err != nil {
+			return fmt.Errorf("removing a copied secret that the spec no longer has: %w", err)
+		}
+	}
+	return nil
+}
+
+// secretVersion returns what identifies a secret's very contents, from the
+// cache of metadata; empty where there is none.
+func (r *reconciler) secretVersion(ctx context.Context, key client.ObjectKey) (string, error) {
+	secret := secretMetadata()
+	err := r.cached.Get(ctx, key, secret)
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the metadata of Secret %s: %w", key, err)
+	}
+	return string(secret.UID) + "." + secret.ResourceVersion, nil
+}
+
+func secretMetadata() *metav1.PartialObjectMetadata {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return secret
+}
+
+func secretMetadataList() *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	return list
+}
+
+// secretMemory remembers which versions of secrets were found right, so that
+// their contents are not read each time. Losing it costs one read a secret.
+type secretMemory struct{ seen sync.Map }
+
+func (m *secretMemory) isRight(key client.ObjectKey, version string) bool {
+	v, ok := m.seen.Load(key)
+	return ok && v == version
+}
+
+func (m *secretMemory) setRight(key client.ObjectKey, version string) {
+	m.seen.Store(key, version)
+}
+
+func (m *secretMemory) forget(key client.ObjectKey) { m.seen.Delete(key) }

@@ -1,0 +1,136 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// Indexes of StyrminDeployments in the manager's cache.
+const (
+	// indexTargetNamespace finds those whose target namespace it is.
+	indexTargetNamespace = "styrmin.io/target-namespace"
+	// indexSecretSource finds those that copy a Secret of their own namespace.
+	indexSecretSource = "styrmin.io/secret-source"
+)
+
+// ownPrefix is that of every label and annotation of Styrmin.
+const ownPrefix = "styrmin.io/"
+
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for name, extract := range map[string]func(*styrminv1.StyrminDeployment) []string{
+		indexTargetNamespace: func(d *styrminv1.StyrminDeployment) []string { return []string{d.TargetNamespace()} },
+		indexSecretSource:    secretSources,
+	} {
+		err := indexer.IndexField(ctx, &styrminv1.StyrminDeployment{}, name, func(obj client.Object) []string {
+			d, ok := obj.(*styrminv1.StyrminDeployment)
+			if !ok {
+				return nil
+			}
+			return extract(d)
+		})
+		if err != nil {
+			return fmt.Errorf("indexing StyrminDeployments by %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func secretSources(d *styrminv1.StyrminDeployment) []string {
+	var names []string
+	for i := range d.Spec.Secrets {
+		if from := d.Spec.Secrets[i].FromSecret; from != nil {
+			names = append(names, from.Name)
+		}
+	}
+	return names
+}
+
+// indexed returns requests for the StyrminDeployments that an index finds.
+func (r *reconciler) indexed(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
+	list := &styrminv1.StyrminDeploymentList{}
+	if err := r.cached.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		log.FromContext(ctx).Error(err, "Could not look up StyrminDeployments for an event")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// secretRequests maps a Secret to the StyrminDeployment that it was made for,
+// and to those that copy it.
+func (r *reconciler) secretRequests(ctx context.Context, obj client.Object) []reconcile.Request {
+	return append(ownerRequests(ctx, obj), r.indexed(ctx,
+		client.InNamespace(obj.GetNamespace()), client.MatchingFields{indexSecretSource: obj.GetName()})...)
+}
+
+// inTargetNamespace maps pods and workloads to the StyrminDeployment whose
+// target namespace they are in. They change in bursts: their events are
+// gathered for a moment.
+func (r *reconciler) inTargetNamespace() handler.EventHandler {
+	enqueue := func(ctx context.Context, obj client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		for _, request := range r.indexed(ctx, client.MatchingFields{indexTargetNamespace: obj.GetNamespace()}) {
+			q.AddAfter(request, r.opts.EventDelay)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			if e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion() {
+				enqueue(ctx, e.ObjectNew, q)
+			}
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, e.Object, q)
+		},
+	}
+}
+
+// ownStatusLost lets updates through after which the object lacks what the
+// operator wrote: its status or its finalizer. Its own writes are no reason to
+// reconcile.
+func ownStatusLost() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*styrminv1.StyrminDeployment)
+			if !ok {
+				return false
+			}
+			after, ok := e.ObjectNew.(*styrminv1.StyrminDeployment)
+			if !ok {
+				return false
+			}
+			return (before.Status.InstanceID != "" && after.Status.InstanceID == "") ||
+				len(after.Finalizers) < len(before.Finalizers)
+		},
+	}
+}
+
+// ours returns the labels or annotations that are Styrmin's.
+func ours(m map[string]string) map[string]string {
+	var out map[string]string
+	for k, v := range m {
+		if strings.HasPrefix(k, ownPrefix) {
+			out = with(out, k, v)
+		}
+	}
+	return out
+}
