@@ -280,3 +280,17 @@ func writeRefusal(w http.ResponseWriter, code string) {
 		"errors": []any{map[string]any{"message": "refused by the test", "extensions": map[string]any{"code": code}}},
 	})
 }
+
+// sequencesOf returns the sequences of the kind's reports that are in requests.
+func (s *modelServer) sequencesOf(k kind) []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	operation := map[kind]string{kindPods: "ReportPodStatuses", kindDeployments: "ReportDeploymentStatuses"}[k]
+	var sequences []int64
+	for i := range s.requests {
+		if s.requests[i].OperationName == operation {
+			sequences = append(sequences, s.requests[i].Variables.Report.Sequence)
+		}
+	}
+	return sequences
+}

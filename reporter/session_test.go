@@ -1,0 +1,210 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func refuse(operation, code string) func(http.ResponseWriter, *http.Request, *modelRequest) bool {
+	return func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+		if request.OperationName != operation {
+			return false
+		}
+		writeRefusal(w, code)
+		return true
+	}
+}
+
+func TestP4AnUnknownSessionIsReplacedAtOnceAndEverythingTravelsAnew(t *testing.T) {
+	h := newHarness(t)
+	h.pods.objects = []*corev1.Pod{testPod("prod-shop", "shop-0")}
+	l := newLoop(h.reporter)
+	mustCycle(t, l)
+
+	// The server has lost its database.
+	h.server.change(func() {
+		h.server.session = ""
+		clear(h.server.namespaces)
+	})
+	h.server.received()
+	err := l.cycle(t.Context())
+	if got := l.wait(err, 0); got != 0 {
+		t.Errorf("After %v it waits %s, want none", err, got)
+	}
+	mustCycle(t, l)
+	want := []string{"ReportPodStatuses", "OpenReportSession", "ReportPodStatuses", "ReportDeploymentStatuses"}
+	if diff := cmp.Diff(want, operations(h.server.received())); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"prod-shop/shop-0"}, h.server.podNames()); diff != "" {
+		t.Errorf("stored pods (-want +got):\n%s", diff)
+	}
+}
+
+func TestP4AServerThatNeverKnowsTheSessionIsNotAskedWithoutPause(t *testing.T) {
+	h := newHarness(t)
+	h.server.intercept = refuse("ReportPodStatuses", codeSessionUnknown)
+	l := newLoop(h.reporter)
+	for range 3 {
+		err := l.cycle(t.Context())
+		if !isRefused(err, codeSessionUnknown) {
+			t.Fatalf("error = %v", err)
+		}
+		if got := l.wait(err, 0); got == 0 {
+			t.Error("It does not wait")
+		}
+	}
+}
+
+func TestP4AnotherClusterIsRetriedSlowly(t *testing.T) {
+	h := newHarness(t)
+	h.server.intercept = refuse("OpenReportSession", codeClusterMismatch)
+	l := newLoop(h.reporter)
+	err := l.cycle(t.Context())
+	if !isRefused(err, codeClusterMismatch) {
+		t.Fatalf("error = %v", err)
+	}
+	if got := l.wait(err, 0); got < mismatchBackoff {
+		t.Errorf("It waits %s", got)
+	}
+	if got := l.wait(nil, 0); got > 6*time.Second {
+		t.Errorf("After it is mended it waits %s", got)
+	}
+}
+
+func TestP4TheClustersUIDOpensTheSession(t *testing.T) {
+	h := newHarness(t)
+	mustCycle(t, newLoop(h.reporter))
+	opened := h.server.received()[0].Variables.Input
+	want := &OpenReportSessionInput{ClusterUid: "cluster-uid", AgentId: "agent-0", AgentVersion: "v1"}
+	if diff := cmp.Diff(want, opened); diff != "" {
+		t.Errorf("input (-want +got):\n%s", diff)
+	}
+}
+
+// TestP4ASupersededReporterStopsForGood is case B08 seen from the agent that
+// was there first, and case H04: whoever lost the session sends nothing more.
+func TestP4ASupersededReporterStopsForGood(t *testing.T) {
+	for name, operation := range map[string]string{
+		"told on the pods' half":        "ReportPodStatuses",
+		"told on the deployments' half": "ReportDeploymentStatuses",
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			running := start(t, h)
+			running.cycles(t, 1)
+			h.server.change(func() { h.server.intercept = refuse(operation, codeSessionSuperseded) })
+			h.fakeClock.Step(6 * time.Second)
+			eventually(t, "it is not ready", func() bool { return h.health.check(nil) != nil })
+			if got := testutil.ToFloat64(h.metrics.superseded); got != 1 {
+				t.Errorf("superseded = %v, want 1", got)
+			}
+
+			h.server.received()
+			h.fakeClock.Step(24 * time.Hour)
+			if h.fakeClock.HasWaiters() {
+				t.Error("It waits for another cycle")
+			}
+			if got := operations(h.server.received()); len(got) != 0 {
+				t.Errorf("It still sends %v", got)
+			}
+			running.stop(t)
+			if err := h.health.check(nil); err == nil || !strings.Contains(err.Error(), "another agent") {
+				t.Errorf("It must stay unready, and say why: %v", err)
+			}
+		})
+	}
+}
+
+func TestP1StartBlocksUntilTheManagerEndsAndLeavesNothingBehind(t *testing.T) {
+	h := newHarness(t)
+	if !h.reporter.NeedLeaderElection() {
+		t.Error("It would run on every replica")
+	}
+	running := start(t, h)
+	running.cycles(t, 3)
+	select {
+	case err := <-running.done:
+		t.Fatalf("Start returned: %v", err)
+	default:
+	}
+	running.stop(t)
+	h.server.received()
+	h.fakeClock.Step(time.Hour)
+	if got := operations(h.server.received()); len(got) != 0 {
+		t.Errorf("After Start has returned it sends %v", got)
+	}
+}
+
+func TestP1TheServersIntervalWins(t *testing.T) {
+	h := newHarness(t)
+	h.server.intervalSeconds = 20
+	l := newLoop(h.reporter)
+	mustCycle(t, l)
+	if got := l.wait(nil, 0); got < 18*time.Second || got > 22*time.Second {
+		t.Errorf("It waits %s, want 20s give or take a tenth", got)
+	}
+}
+
+// runningReporter is a reporter within Start.
+type runningReporter struct {
+	*harness
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func start(t *testing.T, h *harness) *runningReporter {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &runningReporter{harness: h, cancel: cancel, done: make(chan error, 1)}
+	go func() { r.done <- h.reporter.Start(ctx) }()
+	return r
+}
+
+// cycles lets the reporter go through n whole cycles.
+func (r *runningReporter) cycles(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		eventually(t, "it waits for the next cycle", r.fakeClock.HasWaiters)
+		before := len(r.server.sequencesOf(kindDeployments))
+		r.fakeClock.Step(6 * time.Second)
+		eventually(t, "it reports", func() bool { return len(r.server.sequencesOf(kindDeployments)) > before })
+	}
+	eventually(t, "it waits for the next cycle", r.fakeClock.HasWaiters)
+}
+
+func (r *runningReporter) stop(t *testing.T) {
+	t.Helper()
+	r.cancel()
+	select {
+	case err := <-r.done:
+		if err != nil {
+			t.Errorf("Start: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Start does not return")
+	}
+}
+
+// eventually polls, with a deadline, for what happens on another goroutine.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	for !condition() {
+		select {
+		case <-deadline:
+			t.Fatalf("It does not come about that %s", what)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}

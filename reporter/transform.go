@@ -1,0 +1,156 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// PodTransform is a cache transform that keeps of a pod what the report and the
+// operator need, and nothing that is not on its list (P7): what identifies the
+// pod, where it runs, the names and images of its containers, and its status
+// without addresses, volumes and resources. Texts that many pods share are kept
+// once. What is no pod is returned as it is.
+func PodTransform(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	*pod = corev1.Pod{
+		ObjectMeta: keepPodMeta(&pod.ObjectMeta),
+		Spec:       keepPodSpec(&pod.Spec),
+		Status:     keepPodStatus(&pod.Status),
+	}
+	return pod, nil
+}
+
+// StyrminDeploymentTransform is a cache transform that drops a
+// StyrminDeployment's managed fields. The operator needs the rest. What is no
+// StyrminDeployment is returned as it is.
+func StyrminDeploymentTransform(obj any) (any, error) {
+	if deployment, ok := obj.(*styrminv1.StyrminDeployment); ok {
+		deployment.ManagedFields = nil
+	}
+	return obj, nil
+}
+
+func keepPodMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	kept := metav1.ObjectMeta{
+		Name:                       meta.Name,
+		Namespace:                  shared(meta.Namespace),
+		UID:                        meta.UID,
+		ResourceVersion:            meta.ResourceVersion,
+		Generation:                 meta.Generation,
+		CreationTimestamp:          meta.CreationTimestamp,
+		DeletionTimestamp:          meta.DeletionTimestamp,
+		DeletionGracePeriodSeconds: meta.DeletionGracePeriodSeconds,
+		OwnerReferences:            meta.OwnerReferences,
+	}
+	if len(meta.Labels) > 0 {
+		kept.Labels = make(map[string]string, len(meta.Labels))
+		for key, value := range meta.Labels {
+			kept.Labels[shared(key)] = shared(value)
+		}
+	}
+	for i := range kept.OwnerReferences {
+		owner := &kept.OwnerReferences[i]
+		owner.APIVersion, owner.Kind, owner.Name = shared(owner.APIVersion), shared(owner.Kind), shared(owner.Name)
+	}
+	return kept
+}
+
+func keepPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
+	kept := corev1.PodSpec{
+		NodeName:        shared(spec.NodeName),
+		SchedulingGates: spec.SchedulingGates,
+		ReadinessGates:  spec.ReadinessGates,
+		InitContainers:  keepContainers(spec.InitContainers),
+		Containers:      keepContainers(spec.Containers),
+	}
+	for i := range spec.EphemeralContainers {
+		container := &spec.EphemeralContainers[i]
+		kept.EphemeralContainers = append(kept.EphemeralContainers, corev1.EphemeralContainer{
+			EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: container.Name, Image: shared(container.Image)},
+		})
+	}
+	return kept
+}
+
+func keepContainers(containers []corev1.Container) []corev1.Container {
+	if len(containers) == 0 {
+		return nil
+	}
+	kept := make([]corev1.Container, len(containers))
+	for i := range containers {
+		kept[i] = corev1.Container{
+			Name:          shared(containers[i].Name),
+			Image:         shared(containers[i].Image),
+			RestartPolicy: containers[i].RestartPolicy,
+		}
+	}
+	return kept
+}
+
+func keepPodStatus(status *corev1.PodStatus) corev1.PodStatus {
+	kept := corev1.PodStatus{
+		Phase:                 corev1.PodPhase(shared(string(status.Phase))),
+		Reason:                shared(status.Reason),
+		Message:               status.Message,
+		StartTime:             status.StartTime,
+		Conditions:            status.Conditions,
+		InitContainerStatuses: keepContainerStatuses(status.InitContainerStatuses),
+		ContainerStatuses:     keepContainerStatuses(status.ContainerStatuses),
+	}
+	for i := range kept.Conditions {
+		condition := &kept.Conditions[i]
+		*condition = corev1.PodCondition{
+			Type:               corev1.PodConditionType(shared(string(condition.Type))),
+			Status:             corev1.ConditionStatus(shared(string(condition.Status))),
+			Reason:             shared(condition.Reason),
+			Message:            condition.Message,
+			LastTransitionTime: condition.LastTransitionTime,
+		}
+	}
+	return kept
+}
+
+func keepContainerStatuses(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
+	if len(statuses) == 0 {
+		return nil
+	}
+	kept := make([]corev1.ContainerStatus, len(statuses))
+	for i := range statuses {
+		status := &statuses[i]
+		kept[i] = corev1.ContainerStatus{
+			Name:                 shared(status.Name),
+			State:                keepContainerState(status.State),
+			LastTerminationState: keepContainerState(status.LastTerminationState),
+			Ready:                status.Ready,
+			RestartCount:         status.RestartCount,
+			Started:              status.Started,
+		}
+	}
+	return kept
+}
+
+func keepContainerState(state corev1.ContainerState) corev1.ContainerState {
+	if state.Waiting != nil {
+		state.Waiting.Reason = shared(state.Waiting.Reason)
+	}
+	if state.Terminated != nil {
+		state.Terminated.Reason = shared(state.Terminated.Reason)
+		state.Terminated.ContainerID = ""
+	}
+	return state
+}
+
+// podTexts are the texts that pods share. It has no effect but on memory.
+var podTexts interner
+
+func shared(s string) string {
+	return podTexts.intern(s)
+}
