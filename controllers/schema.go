@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -31,14 +33,19 @@ const crdName = "styrmindeployments.styrmin.io"
 var errPrunedStatus = reconcile.TerminalError(errors.New(
 	"the API server dropped status.instanceId: the CustomResourceDefinition " + crdName + " is too old, apply the one of this version"))
 
-// CheckServedSchema returns an error where the installed
+// checkServedSchema returns an error where the installed
 // CustomResourceDefinition lacks a status field that the operator writes. The
 // API server drops such a field without an error, and with it what keeps
 // reports about one rollout apart from those about the next (H01).
-func CheckServedSchema(ctx context.Context, reader client.Reader) error {
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := reader.Get(ctx, client.ObjectKey{Name: crdName}, crd); err != nil {
+func checkServedSchema(ctx context.Context, reader client.Reader) error {
+	u := &unstructured.Unstructured{} // So that a manager's scheme need not have the type.
+	u.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	if err := reader.Get(ctx, client.ObjectKey{Name: crdName}, u); err != nil {
 		return fmt.Errorf("reading the CustomResourceDefinition %s: %w", crdName, err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, crd); err != nil {
+		return fmt.Errorf("converting the CustomResourceDefinition %s: %w", crdName, err)
 	}
 	for i := range crd.Spec.Versions {
 		version := &crd.Spec.Versions[i]
@@ -54,15 +61,15 @@ func CheckServedSchema(ctx context.Context, reader client.Reader) error {
 	return fmt.Errorf("the CustomResourceDefinition %s does not serve %s", crdName, styrminv1.GroupVersion.Version)
 }
 
-// ServedSchemaChecker is CheckServedSchema as a readiness check. It asks until
+// servedSchemaChecker is checkServedSchema as a readiness check. It asks until
 // it has seen the schema once.
-func ServedSchemaChecker(reader client.Reader) healthz.Checker {
+func servedSchemaChecker(reader client.Reader) healthz.Checker {
 	var seen atomic.Bool
 	return func(req *http.Request) error {
 		if seen.Load() {
 			return nil
 		}
-		if err := CheckServedSchema(req.Context(), reader); err != nil {
+		if err := checkServedSchema(req.Context(), reader); err != nil {
 			return err
 		}
 		seen.Store(true)

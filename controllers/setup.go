@@ -21,7 +21,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -46,7 +45,7 @@ const controllerName = "styrmindeployment"
 // AddToScheme adds every type that the operator reads or writes.
 func AddToScheme(scheme *runtime.Scheme) error {
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, styrminv1.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme,
+		clientgoscheme.AddToScheme, styrminv1.AddToScheme, helmv2.AddToScheme, sourcev1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return err
@@ -83,6 +82,9 @@ func SetupWithManager(mgr ctrl.Manager, opts Options) error {
 	r.optional.watcher, err = r.build(mgr, made)
 	if err != nil {
 		return fmt.Errorf("building the operator's controller: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("served-schema", servedSchemaChecker(mgr.GetAPIReader())); err != nil {
+		return fmt.Errorf("adding the check of the served schema: %w", err)
 	}
 	return nil
 }

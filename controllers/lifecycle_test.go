@@ -1,0 +1,214 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// fixture is one StyrminDeployment under test, in a namespace of its own.
+type fixture struct {
+	t      *testing.T
+	client client.Client
+	key    client.ObjectKey
+	target string
+}
+
+// newFixture makes a namespace for a StyrminDeployment and returns both; the
+// object is not made yet.
+func newFixture(t *testing.T, c client.Client, name string) (*fixture, *styrminv1.StyrminDeployment) {
+	t.Helper()
+	home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "home-"}}
+	if err := c.Create(t.Context(), home); err != nil {
+		t.Fatalf("making a namespace: %v", err)
+	}
+	d := sampleDeployment(home.Name, name)
+	f := &fixture{t: t, client: c, key: client.ObjectKeyFromObject(d), target: d.TargetNamespace()}
+	return f, d
+}
+
+// sampleDeployment has one component with a Service, a route, a network policy
+// and a generated secret.
+func sampleDeployment(namespace, name string) *styrminv1.StyrminDeployment {
+	target := intstr.FromInt32(8080)
+	return &styrminv1.StyrminDeployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: styrminv1.StyrminDeploymentSpec{
+			DeploymentID:    "id-of-" + namespace + "-" + name,
+			InstanceID:      "i-1",
+			Environment:     "test",
+			TargetNamespace: "target-" + namespace + "-" + name,
+			Version:         "1.0.0",
+			NetworkPolicy: styrminv1.NetworkPolicySpec{
+				Isolation: styrminv1.IsolationNamespace, AllowFromNamespaces: []string{"traefik"},
+			},
+			Secrets: []styrminv1.SecretSpec{
+				{Name: "token", Generate: &styrminv1.GenerateSpec{Keys: []string{"token"}, Length: 32}},
+			},
+			HelmRelease: styrminv1.HelmReleaseSpec{
+				ReleaseName: "shop",
+				Chart:       styrminv1.ChartSpec{Repository: "https://charts.test", Name: "shop", Version: "1.0.0"},
+				Values:      &apiextensionsv1.JSON{Raw: []byte(`{"image":"registry.test/server:1"}`)},
+			},
+			Components: []styrminv1.ComponentSpec{{
+				Name: "server", Replicas: 2, ReplicasValue: "server.replicas",
+				Selector: metav1.LabelSelector{MatchLabels: map[string]string{"app": "server"}},
+			}},
+			Services: []styrminv1.ServiceSpec{{
+				Name: "web", Component: "server", Port: 80, TargetPort: &target,
+				HTTP: &styrminv1.HTTPSpec{Host: "shop.test", Path: "/", Middlewares: []string{"compress"}},
+			}},
+			Middlewares: []styrminv1.MiddlewareSpec{{
+				Name: "compress", Spec: apiextensionsv1.JSON{Raw: []byte(`{"compress":{}}`)},
+			}},
+		},
+	}
+}
+
+func (f *fixture) create(d *styrminv1.StyrminDeployment) {
+	f.t.Helper()
+	if err := f.client.Create(f.t.Context(), d); err != nil {
+		f.t.Fatalf("creating the StyrminDeployment: %v", err)
+	}
+}
+
+func (f *fixture) get() *styrminv1.StyrminDeployment {
+	f.t.Helper()
+	d := &styrminv1.StyrminDeployment{}
+	if err := f.client.Get(f.t.Context(), f.key, d); err != nil {
+		f.t.Fatalf("reading the StyrminDeployment: %v", err)
+	}
+	return d
+}
+
+// roll changes the spec and gives it a new instance, as a flow does.
+func (f *fixture) roll(instance string, change func(*styrminv1.StyrminDeploymentSpec)) {
+	f.t.Helper()
+	eventually(f.t, "changing the spec", func() error {
+		d := f.get()
+		d.Spec.InstanceID = instance
+		change(&d.Spec)
+		return f.client.Update(f.t.Context(), d)
+	})
+}
+
+// waitFor waits until the status is about the instance and has the phase and
+// display state.
+func (f *fixture) waitFor(instance string, phase styrminv1.Phase, state styrminv1.DisplayState) *styrminv1.StyrminDeployment {
+	f.t.Helper()
+	var d *styrminv1.StyrminDeployment
+	eventually(f.t, fmt.Sprintf("%s to be %s and %s", instance, phase, state), func() error {
+		d = f.get()
+		s := d.Status
+		if s.InstanceID != instance || s.ObservedGeneration != d.Generation || s.Phase != phase || s.DisplayState != state {
+			return fmt.Errorf("it is %s: %s, %s: %s", s.InstanceID, s.Phase, s.DisplayState, s.Message)
+		}
+		return nil
+	})
+	return d
+}
+
+func (f *fixture) waitGone() {
+	f.t.Helper()
+	eventually(f.t, "the StyrminDeployment to be gone", func() error {
+		d := &styrminv1.StyrminDeployment{}
+		err := f.client.Get(f.t.Context(), f.key, d)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is %s: %s (%v)", d.Status.Phase, d.Status.Message, err)
+	})
+}
+
+func (f *fixture) delete() {
+	f.t.Helper()
+	if err := f.client.Delete(f.t.Context(), f.get()); err != nil {
+		f.t.Fatalf("deleting the StyrminDeployment: %v", err)
+	}
+}
+
+// exists tells whether an object is there.
+func (f *fixture) exists(obj client.Object, namespace, name string) bool {
+	f.t.Helper()
+	err := f.client.Get(f.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, obj)
+	if client.IgnoreNotFound(err) != nil {
+		f.t.Fatalf("reading %T %s/%s: %v", obj, namespace, name, err)
+	}
+	return err == nil
+}
+
+func TestO2LifeOfADeployment(t *testing.T) {
+	startOperator(t, apiServer, fast(), nil)
+	sim := simulate(t, apiServer)
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+
+	f.create(d)
+	d = f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	for _, conditionType := range conditionTypes {
+		if !apimeta.IsStatusConditionTrue(d.Status.Conditions, conditionType) {
+			t.Errorf("condition %s is not True when Ready", conditionType)
+		}
+	}
+	for _, obj := range []client.Object{
+		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}},
+		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: networkPolicyName}},
+		traefikObject(&scope{}, traefikGroups[0].WithKind(ingressRouteKind), "web", nil),
+		traefikObject(&scope{}, traefikGroups[0].WithKind(middlewareKind), "compress", nil),
+	} {
+		if !f.exists(obj, f.target, obj.GetName()) {
+			t.Errorf("%T %s was not made", obj, obj.GetName())
+		}
+	}
+
+	f.roll("i-2", func(s *styrminv1.StyrminDeploymentSpec) { s.Components[0].Replicas = 3 })
+	d = f.waitFor("i-2", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	if c := d.Status.Components[0]; c.Ready != 3 || c.State != styrminv1.ComponentRunning {
+		t.Errorf("scaled component = %+v, want 3 ready and Running", c)
+	}
+
+	f.roll("i-3", func(s *styrminv1.StyrminDeploymentSpec) {
+		s.HelmRelease.Values.Raw = []byte(`{"image":"` + badImage + `"}`)
+	})
+	d = f.waitFor("i-3", styrminv1.PhaseFailed, styrminv1.DisplayStateError)
+	if !strings.Contains(d.Status.Message, "Helm install failed") {
+		t.Errorf("message of the broken image = %q, want Helm's", d.Status.Message)
+	}
+
+	f.roll("i-4", func(s *styrminv1.StyrminDeploymentSpec) {
+		s.HelmRelease.Values.Raw = []byte(`{"image":"registry.test/server:2"}`)
+	})
+	f.waitFor("i-4", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+
+	f.delete()
+	f.waitGone()
+	if !sim.is(sim.uninstalled, f.target) {
+		t.Error("the release was not uninstalled")
+	}
+	for _, obj := range []client.Object{&corev1.Namespace{}, &helmv2.HelmRelease{}} {
+		namespace := f.target
+		name := "shop"
+		if _, ok := obj.(*corev1.Namespace); ok {
+			namespace, name = "", f.target
+		}
+		if f.exists(obj, namespace, name) {
+			t.Errorf("%T is left", obj)
+		}
+	}
+}
+
