@@ -71,10 +71,17 @@ func (postgresDialect) retryable(err error) bool {
 		(failed.Code == pgSerializationFailure || failed.Code == pgDeadlockDetected)
 }
 
+// A server that finds another one migrating looks again each second, for five
+// minutes.
+const (
+	lockRetrySeconds = 1
+	lockTries        = 300
+)
+
 // migrate runs the migrations under an advisory lock, so that of two servers
 // that start at once one waits for the other.
 func (postgresDialect) migrate(ctx context.Context, db *sql.DB) error {
-	locker, err := lock.NewPostgresSessionLocker()
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockRetrySeconds, lockTries))
 	if err != nil {
 		return fmt.Errorf("making the migration lock: %w", err)
 	}
