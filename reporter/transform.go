@@ -6,6 +6,8 @@ package reporter
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -26,6 +28,15 @@ func PodTransform(obj any) (any, error) {
 		Status:     keepPodStatus(&pod.Status),
 	}
 	return pod, nil
+}
+
+// CacheByObject returns how the manager's cache keeps the kinds that are
+// reported: cluster-wide, since the reporter limits what it reports itself.
+func CacheByObject() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&corev1.Pod{}:                  {Transform: PodTransform},
+		&styrminv1.StyrminDeployment{}: {Transform: StyrminDeploymentTransform},
+	}
 }
 
 // StyrminDeploymentTransform is a cache transform that drops a
@@ -127,6 +138,7 @@ func keepContainerStatuses(statuses []corev1.ContainerStatus) []corev1.Container
 		status := &statuses[i]
 		kept[i] = corev1.ContainerStatus{
 			Name:                 shared(status.Name),
+			Image:                shared(status.Image),
 			State:                keepContainerState(status.State),
 			LastTerminationState: keepContainerState(status.LastTerminationState),
 			Ready:                status.Ready,
