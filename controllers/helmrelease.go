@@ -70,7 +70,7 @@ func releaseOutcome(s *scope, opts Options, v releaseVerdict, lastProgress time.
 		}
 		return outcome{status: metav1.ConditionUnknown, reason: styrminv1.ReasonSuspended, message: v.message}
 	case releaseDeleting:
-		return progressing("the HelmRelease is being deleted and is made anew once it is gone: %s", v.message)
+		return progressing("the HelmRelease is being deleted; it is made anew once it is gone")
 	default:
 		if v.attempted && wasInstalled {
 			return kept(before, false) // E02

@@ -4,7 +4,6 @@
 package controllers
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -71,7 +70,7 @@ func judgeHelmRelease(hr *helmv2.HelmRelease) releaseVerdict {
 	stalled := apimeta.FindStatusCondition(hr.Status.Conditions, fluxmeta.StalledCondition)
 	v := releaseVerdict{
 		state:     releaseInProgress,
-		message:   messageOf(ready, "Flux has not begun"),
+		message:   progressMessage(hr, ready),
 		attempted: hr.Status.LastAttemptedGeneration == hr.Generation,
 		asked:     isAskedToRetry(hr),
 	}
@@ -81,14 +80,14 @@ func judgeHelmRelease(hr *helmv2.HelmRelease) releaseVerdict {
 	case !hr.DeletionTimestamp.IsZero():
 		v.state = releaseDeleting
 		if is(ready, metav1.ConditionFalse, hr.Generation) && ready.Reason == helmv2.UninstallFailedReason {
-			v.state = releaseDeletionFailed
+			v.state, v.message = releaseDeletionFailed, ready.Message
 		}
 	case hr.Spec.Suspend:
 		v.state, v.message = releaseSuspended, "the HelmRelease is suspended; resume it to go on"
 	case v.asked:
 		// Whatever is there is the result of the try before.
 	case is(ready, metav1.ConditionTrue, hr.Generation) && observed && v.attempted && isDeployed(hr):
-		v.state = releaseInstalled
+		v.state, v.message = releaseInstalled, ready.Message
 	case is(stalled, metav1.ConditionTrue, hr.Generation) && observed:
 		v.state = releaseFailed
 		v.message = failureMessage(hr, ready, released, failedAction)
@@ -99,9 +98,24 @@ func judgeHelmRelease(hr *helmv2.HelmRelease) releaseVerdict {
 		v.state = releaseFailing
 		v.message = failureMessage(hr, ready, released, failedAction)
 	case !v.attempted && is(ready, metav1.ConditionFalse, hr.Generation) && slices.Contains(waitingReasons, ready.Reason):
-		v.state = releaseWaiting
+		v.state, v.message = releaseWaiting, ready.Message
 	}
 	return v
+}
+
+// progressMessage says what a release in progress waits for. Ready's message is
+// of the present spec only while it is Unknown; else it is the last result.
+func progressMessage(hr *helmv2.HelmRelease, ready *metav1.Condition) string {
+	switch {
+	case is(ready, metav1.ConditionUnknown, hr.Generation):
+		return ready.Message
+	case isAskedToRetry(hr):
+		return "waiting until Flux has tried again"
+	case hr.Status.LastAttemptedGeneration != hr.Generation:
+		return "waiting until Flux begins with this spec"
+	default:
+		return "waiting until Flux has ended its work on this spec: " + messageOf(ready, "it reports nothing")
+	}
 }
 
 // is tells whether a condition has a status at a generation.
@@ -132,15 +146,16 @@ func latestRelease(hr *helmv2.HelmRelease) *helmv2.Snapshot {
 }
 
 // isAskedToRetry tells whether a request to start over is not handled yet. Flux
-// handles a reset together with a reconcile request, and records both when the
-// reconcile ends.
+// notes the reset when it begins, and the reconcile request, which has the same
+// value, when it ends. Another request that came later ends it just as well.
 func isAskedToRetry(hr *helmv2.HelmRelease) bool {
 	reset := hr.Annotations[helmv2.ResetRequestAnnotation]
 	if reset == "" {
 		return false
 	}
-	return reset != hr.Status.LastHandledResetAt ||
-		hr.Annotations[fluxmeta.ReconcileRequestAnnotation] != hr.Status.LastHandledReconcileAt
+	handled := hr.Status.LastHandledReconcileAt
+	return hr.Status.LastHandledResetAt != reset ||
+		(handled != reset && handled != hr.Annotations[fluxmeta.ReconcileRequestAnnotation])
 }
 
 // failureMessage is Helm's own error, which Released holds: Ready may say that
@@ -152,16 +167,7 @@ func failureMessage(hr *helmv2.HelmRelease, ready, released *metav1.Condition, f
 	}
 	remediated := apimeta.FindStatusCondition(hr.Status.Conditions, helmv2.RemediatedCondition)
 	if is(remediated, metav1.ConditionTrue, hr.Generation) {
-		switch remediated.Reason {
-		case helmv2.RollbackSucceededReason:
-			back := "rolled back"
-			if latest := latestRelease(hr); latest != nil {
-				back = fmt.Sprintf("rolled back to v%d", latest.Version)
-			}
-			parts = append(parts, back)
-		case helmv2.UninstallSucceededReason:
-			parts = append(parts, "uninstalled again")
-		}
+		parts = append(parts, remediated.Message)
 	}
 	stalled := apimeta.FindStatusCondition(hr.Status.Conditions, fluxmeta.StalledCondition)
 	if is(stalled, metav1.ConditionTrue, hr.Generation) && stalled.Reason == retriesExceeded {

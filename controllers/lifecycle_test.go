@@ -211,4 +211,3 @@ func TestO2LifeOfADeployment(t *testing.T) {
 		}
 	}
 }
-

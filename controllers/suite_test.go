@@ -181,4 +181,3 @@ func eventually(t *testing.T, what string, check func() error) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
-
