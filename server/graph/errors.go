@@ -31,8 +31,25 @@ func refusal(code server.Code, format string, args ...any) *gqlerror.Error {
 	}
 }
 
-// present translates an error of a resolver for the caller: refusals as they
-// are, anything else as INTERNAL, whose text goes to the log.
+// failure is an error of a resolver, as opposed to the library's own about an
+// argument that cannot be read.
+type failure struct{ cause error }
+
+func (f *failure) Error() string { return f.cause.Error() }
+
+func (f *failure) Unwrap() error { return f.cause }
+
+// markFailures tells the errors of resolvers from the library's own.
+func markFailures(ctx context.Context, next graphql.Resolver) (any, error) {
+	value, err := next(ctx)
+	if err != nil {
+		err = &failure{err}
+	}
+	return value, err
+}
+
+// present translates an error for the caller: refusals and the library's own as
+// they are, anything else as INTERNAL, whose text goes to the log.
 func present(log logr.Logger) graphql.ErrorPresenterFunc {
 	return func(ctx context.Context, err error) *gqlerror.Error {
 		shown := graphql.DefaultErrorPresenter(ctx, err)
@@ -45,13 +62,12 @@ func present(log logr.Logger) graphql.ErrorPresenterFunc {
 			}
 			return shown
 		}
-		var own *gqlerror.Error
-		if errors.As(err, &own) && errors.Unwrap(own) == nil {
-			// The library's own: an argument that cannot be read, say.
+		var failed *failure
+		if !errors.As(err, &failed) {
 			return withContractCode(shown)
 		}
 		if ctx.Err() == nil {
-			log.Error(err, "Failed to answer", "path", shown.Path.String())
+			log.Error(failed.cause, "Failed to answer", "path", shown.Path.String())
 		}
 		shown.Message = "the server failed to answer, its log says why"
 		shown.Extensions = map[string]any{codeKey: string(server.CodeInternal)}
@@ -73,7 +89,7 @@ func recoverPanic(log logr.Logger) graphql.RecoverFunc {
 	return func(_ context.Context, panicked any) error {
 		err := fmt.Errorf("panic: %v", panicked)
 		log.Error(err, "Recovered", "stack", string(debug.Stack()))
-		return err
+		return &failure{err}
 	}
 }
 

@@ -49,8 +49,8 @@ func NewHandler(resolver *Resolver, options Options) http.Handler {
 	exec.SetErrorPresenter(present(resolver.Log))
 	exec.SetRecoverFunc(recoverPanic(resolver.Log))
 	exec.SetParserTokenLimit(maxTokens)
-	limits := &limits{schema: schema}
-	exec.Use(limits)
+	exec.AroundFields(markFailures)
+	exec.Use(&limits{schema: schema})
 	exec.Use(roleCheck{})
 	return gziphandler.GzipHandler(&handler{resolver: resolver, options: options, executor: exec})
 }
@@ -179,7 +179,7 @@ func bodyError(err error) error {
 
 // refuseError answers a request that came to no operation.
 func (h *handler) refuseError(w http.ResponseWriter, r *http.Request, err error) {
-	shown := present(h.resolver.Log)(r.Context(), err)
+	shown := present(h.resolver.Log)(r.Context(), &failure{err})
 	if shown.Extensions[codeKey] == string(server.CodeUnauthenticated) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}

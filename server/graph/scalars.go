@@ -15,16 +15,29 @@ import (
 	"github.com/styrmin/styrmin/server"
 )
 
-// MarshalText writes a String or an ID.
+// MarshalText writes a String.
 func MarshalText(text string) graphql.Marshaler { return graphql.MarshalString(text) }
 
-// UnmarshalText reads a String or an ID as text that every database keeps (R15).
+// UnmarshalText reads a String as text that every database keeps (R15).
 func UnmarshalText(value any) (string, error) {
-	text, err := graphql.UnmarshalID(value)
+	text, ok := value.(string)
+	if !ok {
+		return "", fmt.Errorf("%v is no text", value)
+	}
+	return server.CleanText(text, 0), nil
+}
+
+// MarshalID writes an ID.
+func MarshalID(id string) graphql.Marshaler { return graphql.MarshalString(id) }
+
+// UnmarshalID reads an ID, which may come as a number, as text that every
+// database keeps (R15).
+func UnmarshalID(value any) (string, error) {
+	id, err := graphql.UnmarshalID(value)
 	if err != nil {
 		return "", err
 	}
-	return server.CleanText(text, 0), nil
+	return server.CleanText(id, 0), nil
 }
 
 // MarshalTime writes RFC 3339 in UTC. The zero time is null, never year 1.
