@@ -1,0 +1,480 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+var serverLabels = map[string]string{"app": "server"}
+
+// pod makes a pod of the component server with one container; change is done to
+// both.
+func pod(name string, ready bool, change func(*corev1.Pod, *corev1.ContainerStatus)) corev1.Pod {
+	readiness := corev1.ConditionFalse
+	if ready {
+		readiness = corev1.ConditionTrue
+	}
+	p := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: serverLabels},
+		Status: corev1.PodStatus{
+			Phase:      corev1.PodRunning,
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: readiness}},
+		},
+	}
+	c := corev1.ContainerStatus{Name: "app", Image: "registry.test/app:1", Ready: ready}
+	c.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon.Add(-time.Hour))}
+	if change != nil {
+		change(&p, &c)
+	}
+	p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, c)
+	return p
+}
+
+func waitingFor(reason, message string) func(*corev1.Pod, *corev1.ContainerStatus) {
+	return func(_ *corev1.Pod, c *corev1.ContainerStatus) {
+		c.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	}
+}
+
+// crashed is an end with Error after a run of the given length, at a time.
+func crashed(run time.Duration, at time.Time) *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{
+		Reason: reasonError, ExitCode: 1, StartedAt: metav1.NewTime(at.Add(-run)), FinishedAt: metav1.NewTime(at),
+	}
+}
+
+// server is a workload of the component with as many pods as given.
+func server(declared, observed int32, state status.Status) workload {
+	return workload{kind: "Deployment", name: "server", podLabels: labels.Set(serverLabels), declared: declared, observed: observed, state: state, message: "Ready: 1/3"}
+}
+
+func serverComponent(replicas int32, running bool) styrminv1.ComponentSpec {
+	return styrminv1.ComponentSpec{
+		Name: "server", Replicas: replicas, Running: &running, ReplicasValue: "server.replicas",
+		Selector: metav1.LabelSelector{MatchLabels: serverLabels},
+	}
+}
+
+func TestO4Components(t *testing.T) {
+	deleting := func(p *corev1.Pod, _ *corev1.ContainerStatus) { p.DeletionTimestamp = &metav1.Time{Time: noon} }
+	for name, tc := range map[string]struct {
+		component      styrminv1.ComponentSpec
+		workloads      []workload
+		pods           []corev1.Pod
+		want           styrminv1.ComponentStatus
+		wantWaitingFor string
+	}{
+		"all replicas are ready": {
+			component: serverComponent(2, true), workloads: []workload{server(2, 2, status.CurrentStatus)},
+			pods: []corev1.Pod{pod("a", true, nil), pod("b", true, nil)},
+			want: styrminv1.ComponentStatus{Desired: 2, Ready: 2, State: styrminv1.ComponentRunning},
+		},
+		"A09: containers that say ready on a lost node are not": {
+			component: serverComponent(2, true), workloads: []workload{server(2, 2, status.CurrentStatus)},
+			pods: []corev1.Pod{pod("a", true, nil), pod("b", false, func(_ *corev1.Pod, c *corev1.ContainerStatus) {
+				c.Ready = true
+			})},
+			want:           styrminv1.ComponentStatus{Desired: 2, Ready: 1, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: 1 of 2 pods are ready",
+		},
+		"A10: terminating pods do not count as ready": {
+			component: serverComponent(2, true), workloads: []workload{server(2, 2, status.InProgressStatus)},
+			pods:           []corev1.Pod{pod("a", true, nil), pod("b", true, deleting)},
+			want:           styrminv1.ComponentStatus{Desired: 2, Ready: 1, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: 1 of 2 pods are ready; Deployment server: Ready: 1/3",
+		},
+		"A09: a stuck terminating pod does not matter when its replacement is ready": {
+			component: serverComponent(1, true), workloads: []workload{server(1, 1, status.CurrentStatus)},
+			pods: []corev1.Pod{pod("a", true, nil), pod("b", true, deleting)},
+			want: styrminv1.ComponentStatus{Desired: 1, Ready: 1, State: styrminv1.ComponentRunning},
+		},
+		"A12: a pod without a node is told with the scheduler's reason": {
+			component: serverComponent(1, true), workloads: []workload{server(1, 1, status.InProgressStatus)},
+			pods: []corev1.Pod{pod("a", false, func(p *corev1.Pod, _ *corev1.ContainerStatus) {
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes fit",
+				})
+			})},
+			want:           styrminv1.ComponentStatus{Desired: 1, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: 0 of 1 pods are ready; Deployment server: Ready: 1/3; pod a has no node: Unschedulable: 0/3 nodes fit",
+		},
+		"A12: a gated pod has no message": {
+			component: serverComponent(1, true), workloads: []workload{server(1, 1, status.CurrentStatus)},
+			pods: []corev1.Pod{pod("a", false, func(p *corev1.Pod, _ *corev1.ContainerStatus) {
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+					Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated",
+				})
+			})},
+			want:           styrminv1.ComponentStatus{Desired: 1, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: 0 of 1 pods are ready; pod a has no node: SchedulingGated",
+		},
+		"E08 b: stopped while a pod is still going": {
+			component: serverComponent(3, false), workloads: []workload{server(0, 0, status.CurrentStatus)},
+			pods:           []corev1.Pod{pod("a", true, deleting)},
+			want:           styrminv1.ComponentStatus{State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: 1 pods are left",
+		},
+		"E08 b: stopped while the workload still counts replicas": {
+			component: serverComponent(3, false), workloads: []workload{server(0, 2, status.CurrentStatus)},
+			want:           styrminv1.ComponentStatus{State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: 2 pods are left",
+		},
+		"E08 b: stopped and empty": {
+			component: serverComponent(3, false), workloads: []workload{server(0, 0, status.CurrentStatus)},
+			want: styrminv1.ComponentStatus{State: styrminv1.ComponentStopped},
+		},
+		"a pod that has finished is not left over": {
+			component: serverComponent(3, false), workloads: []workload{server(0, 0, status.CurrentStatus)},
+			pods: []corev1.Pod{pod("evicted", false, func(p *corev1.Pod, _ *corev1.ContainerStatus) { p.Status.Phase = corev1.PodFailed })},
+			want: styrminv1.ComponentStatus{State: styrminv1.ComponentStopped},
+		},
+		"E08 c: available, but its pod is not ready": {
+			component: serverComponent(1, true), workloads: []workload{server(1, 1, status.CurrentStatus)},
+			pods:           []corev1.Pod{pod("a", false, nil)},
+			want:           styrminv1.ComponentStatus{Desired: 1, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: 0 of 1 pods are ready",
+		},
+		"a workload that still has the replicas of before": {
+			component: serverComponent(3, true), workloads: []workload{server(2, 2, status.CurrentStatus)},
+			pods:           []corev1.Pod{pod("a", true, nil), pod("b", true, nil)},
+			want:           styrminv1.ComponentStatus{Desired: 3, Ready: 2, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: its workloads declare 2 replicas, not 3",
+		},
+		"nothing matches the selector": {
+			component:      serverComponent(1, true),
+			want:           styrminv1.ComponentStatus{Desired: 1, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: no workload or pod matches its selector",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.want.Name = "server"
+			d := &styrminv1.StyrminDeployment{}
+			d.Spec.Components = []styrminv1.ComponentSpec{tc.component}
+			got := judgeReadiness(newScope(d, noon), Options{}.withDefaults(), tc.workloads, tc.pods, true, true)
+			if diff := cmp.Diff([]styrminv1.ComponentStatus{tc.want}, got.components); diff != "" {
+				t.Errorf("component differs (-want +got):\n%s", diff)
+			}
+			if got.waitingFor != tc.wantWaitingFor {
+				t.Errorf("waitingFor = %q, want %q", got.waitingFor, tc.wantWaitingFor)
+			}
+		})
+	}
+}
+
+// TestO4PodFailures tells which pods count as failing, and in which words.
+func TestO4PodFailures(t *testing.T) {
+	ofJob := func(p *corev1.Pod, c *corev1.ContainerStatus) {
+		controller := true
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "migrate", Controller: &controller}}
+		waitingFor(reasonCrashLoopBackOff, "")(p, c)
+	}
+	for name, tc := range map[string]struct {
+		pods      []corev1.Pod
+		jobsCount bool
+		want      []string
+	}{
+		"a running pod": {pods: []corev1.Pod{pod("a", true, nil)}},
+		"A04: the failing init container is named, not the one that waits for it": {
+			pods: []corev1.Pod{pod("a", false, func(p *corev1.Pod, c *corev1.ContainerStatus) {
+				waitingFor("PodInitializing", "")(p, c)
+				init := corev1.ContainerStatus{Name: "migrate", RestartCount: 4}
+				init.State.Waiting = &corev1.ContainerStateWaiting{Reason: reasonCrashLoopBackOff}
+				init.LastTerminationState.Terminated = crashed(time.Second, noon)
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{init}
+			})},
+			want: []string{"a/migrate keeps crashing (exit code 1)"},
+		},
+		"A04 variant: an init container that failed once and then succeeded": {
+			pods: []corev1.Pod{pod("a", false, func(p *corev1.Pod, c *corev1.ContainerStatus) {
+				waitingFor("PodInitializing", "")(p, c)
+				init := corev1.ContainerStatus{Name: "migrate", RestartCount: 1}
+				init.State.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed"}
+				init.LastTerminationState.Terminated = crashed(time.Second, noon)
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{init}
+			})},
+		},
+		"A10: a pod on its way out that ended with an error": {
+			pods: []corev1.Pod{pod("a", false, func(p *corev1.Pod, c *corev1.ContainerStatus) {
+				p.DeletionTimestamp = &metav1.Time{Time: noon}
+				c.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reasonError, ExitCode: 143}}
+			})},
+		},
+		"A11: leftovers of a bad node and of earlier tries": {
+			pods: []corev1.Pod{
+				pod("outofcpu", false, func(p *corev1.Pod, _ *corev1.ContainerStatus) { p.Status.Phase = corev1.PodFailed }),
+				pod("try-1", false, func(p *corev1.Pod, c *corev1.ContainerStatus) {
+					p.Status.Phase = corev1.PodFailed
+					c.State = corev1.ContainerState{Terminated: crashed(time.Second, noon)}
+				}),
+				pod("new", false, waitingFor(reasonCrashLoopBackOff, "back-off 40s")),
+			},
+			want: []string{"new/app keeps crashing"},
+		},
+		"a hook's pod counts while the release is installed": {
+			pods: []corev1.Pod{pod("hook", false, ofJob)}, jobsCount: true,
+			want: []string{"hook/app keeps crashing"},
+		},
+		"a Job's pod is no failure of the deployment later": {pods: []corev1.Pod{pod("job", false, ofJob)}},
+		"images that cannot be pulled, by either reason": {
+			pods: []corev1.Pod{pod("a", false, waitingFor(reasonErrImagePull, "no such tag")), pod("b", false, waitingFor(reasonImagePullBackOff, "back-off"))},
+			want: []string{"a/app cannot pull image registry.test/app:1", "b/app cannot pull image registry.test/app:1"},
+		},
+		"containers that cannot be made": {
+			pods: []corev1.Pod{
+				pod("a", false, waitingFor(reasonContainerConfigError, "secret \"db\" not found")),
+				pod("b", false, waitingFor(reasonContainerError, "no such file")),
+				pod("c", false, waitingFor(reasonInvalidImageName, "")),
+			},
+			want: []string{"a/app cannot be created", "b/app cannot be created", "c/app has the invalid image name \"registry.test/app:1\""},
+		},
+		"out of memory": {
+			pods: []corev1.Pod{pod("a", false, func(_ *corev1.Pod, c *corev1.ContainerStatus) {
+				c.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reasonOOMKilled, ExitCode: 137}}
+			})},
+			want: []string{"a/app keeps running out of memory (OOMKilled)"},
+		},
+		"A12: no container statuses at all": {
+			pods: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: corev1.PodStatus{Phase: corev1.PodPending}}},
+		},
+		"reasons that are no failure": {
+			pods: []corev1.Pod{pod("a", false, waitingFor("ContainerCreating", ""))},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, f := range podFailures(tc.pods, noon, 10*time.Second, false, tc.jobsCount) {
+				got = append(got, fmt.Sprintf("%s/%s %s", f.pod, f.container, f.what))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("failures differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// timeline runs reconciles of a deployment at times after noon, and those that
+// they ask for in between. It notes each as "<time>: <phase> <state>", with "*"
+// where the status changed; those in between only where it did.
+type timeline struct {
+	d     *styrminv1.StyrminDeployment
+	opts  Options
+	again time.Duration
+	seen  func(time.Duration) styrminv1.StyrminDeploymentStatus
+	got   []string
+}
+
+func newTimeline(components ...styrminv1.ComponentSpec) *timeline {
+	d := &styrminv1.StyrminDeployment{}
+	d.Generation, d.Spec.InstanceID, d.Spec.Components = 1, "i-1", components
+	d.Status = startStatus(newScope(d, noon))
+	return &timeline{d: d, opts: Options{}.withDefaults()}
+}
+
+// at reconciles with the given workloads and pods, and returns the status.
+func (tl *timeline) at(after time.Duration, workloads []workload, pods ...corev1.Pod) styrminv1.StyrminDeploymentStatus {
+	for tl.seen != nil && tl.again > 0 && tl.again < after {
+		before := tl.d.Status
+		tl.seen(tl.again)
+		if last := len(tl.got) - 1; cmp.Equal(before, tl.d.Status) {
+			tl.got = tl.got[:last]
+		}
+	}
+	tl.seen = func(after time.Duration) styrminv1.StyrminDeploymentStatus { return tl.reconcile(after, workloads, pods) }
+	return tl.seen(after)
+}
+
+func (tl *timeline) reconcile(after time.Duration, workloads []workload, pods []corev1.Pod) styrminv1.StyrminDeploymentStatus {
+	s := newScope(tl.d, noon.Add(after))
+	prerequisites, release, services := done(""), done(""), done("")
+	o := observation{prerequisites: &prerequisites, release: &release, services: &services}
+	o.readiness = judgeReadiness(s, tl.opts, workloads, pods, true, true)
+	next, recheck := nextStatus(s, tl.opts, o)
+	changed := ""
+	if !cmp.Equal(tl.d.Status, next) {
+		changed = "*"
+	}
+	tl.again = 0
+	if recheck > 0 {
+		tl.again = after + recheck
+	}
+	tl.d.Status = next
+	tl.got = append(tl.got, fmt.Sprintf("%s: %s %s%s", after, next.Phase, next.DisplayState, changed))
+	return next
+}
+
+func (tl *timeline) check(t *testing.T, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, tl.got); diff != "" {
+		t.Errorf("timeline differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestO4RunningOnlyAfterTheSettleTime(t *testing.T) {
+	tl := newTimeline(serverComponent(1, true))
+	workloads := []workload{server(1, 1, status.CurrentStatus)}
+	tl.at(0, workloads, pod("a", false, nil))
+	tl.at(5*time.Second, workloads, pod("a", true, nil))
+	tl.at(10*time.Second, workloads, pod("a", true, nil))
+	tl.at(60*time.Second, workloads, pod("a", true, nil))
+	tl.check(t,
+		"0s: CreatingServices Deploying*",
+		"5s: Ready Deploying*",
+		"10s: Ready Deploying",
+		"16s: Ready Running*",
+		"1m0s: Ready Running",
+	)
+}
+
+func TestO4CaseE08ACrashAnHourLater(t *testing.T) {
+	tl := newTimeline(serverComponent(1, true))
+	current := []workload{server(1, 1, status.CurrentStatus)}
+	broken := []workload{server(1, 1, status.InProgressStatus)}
+	loop := pod("a", false, waitingFor(reasonCrashLoopBackOff, ""))
+	tl.at(0, current, pod("a", true, nil))
+	tl.at(time.Minute, current, pod("a", true, nil))
+	tl.at(time.Hour, broken, loop)
+	tl.at(time.Hour+20*time.Second, broken, loop)
+	tl.at(2*time.Hour, broken, loop)
+	tl.at(3*time.Hour, current, pod("b", true, nil))
+	tl.at(4*time.Hour, current, pod("b", true, nil))
+	tl.check(t,
+		"0s: Ready Deploying*",
+		"11s: Ready Running*",
+		"1m0s: Ready Running",
+		"1h0m0s: Ready Deploying*",
+		"1h0m20s: Ready Deploying",
+		"1h0m31s: Ready Error*",
+		"2h0m0s: Ready Error",
+		"3h0m0s: Ready Deploying*",
+		"3h0m11s: Ready Running*",
+		"4h0m0s: Ready Running",
+	)
+}
+
+// TestO4CaseA01CrashLoopIsOneSteadyError: each run of the container looks
+// healthy for a while, longer than the settle time even.
+func TestO4CaseA01CrashLoopIsOneSteadyError(t *testing.T) {
+	tl := newTimeline(serverComponent(1, true))
+	tl.d.Status.Phase, tl.d.Status.DisplayState = styrminv1.PhaseReady, styrminv1.DisplayStateRunning
+	setCondition(&tl.d.Status, noon.Add(-time.Hour), styrminv1.ConditionReady, done("everything is as declared"))
+	current, broken := []workload{server(1, 1, status.CurrentStatus)}, []workload{server(1, 1, status.InProgressStatus)}
+	const run = 12 * time.Second
+	backoff := 10 * time.Second
+	for now := time.Duration(0); now < 5*time.Minute; {
+		end := noon.Add(now)
+		ended := pod("a", false, func(_ *corev1.Pod, c *corev1.ContainerStatus) {
+			c.State = corev1.ContainerState{Terminated: crashed(run, end)}
+		})
+		tl.at(now, broken, ended)
+		waits := pod("a", false, func(p *corev1.Pod, c *corev1.ContainerStatus) {
+			waitingFor(reasonCrashLoopBackOff, fmt.Sprintf("back-off %s", backoff))(p, c)
+			c.LastTerminationState.Terminated = crashed(run, end)
+		})
+		tl.at(now+time.Second, broken, waits)
+		now += backoff
+		started := noon.Add(now)
+		runs := pod("a", true, func(_ *corev1.Pod, c *corev1.ContainerStatus) {
+			c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(started)}}
+			c.LastTerminationState.Terminated = crashed(run, end)
+		})
+		tl.at(now+time.Second, current, runs)
+		tl.at(now+run-time.Second, current, runs)
+		now += run
+		backoff *= 2
+	}
+	var errorAt int
+	for i, line := range tl.got {
+		if strings.Contains(line, "Running") {
+			t.Errorf("the crash loop was displayed as Running: %s", line)
+		}
+		if strings.Contains(line, "Error") && errorAt == 0 {
+			errorAt = i
+		}
+	}
+	if errorAt == 0 {
+		t.Fatalf("the crash loop never was an Error:\n%s", strings.Join(tl.got, "\n"))
+	}
+	for _, line := range tl.got[errorAt+1:] {
+		if !strings.HasSuffix(strings.TrimSuffix(line, "*"), "Ready Error") {
+			t.Errorf("the Error was not steady: %s", line)
+		}
+	}
+	if want := "pod a: container app keeps crashing (exit code 1)"; tl.d.Status.Message != want {
+		t.Errorf("message = %q, want %q", tl.d.Status.Message, want)
+	}
+}
+
+// TestO4CaseA03PullReasonsThatAlternate: one state, the useful message kept, no
+// status change at a flip.
+func TestO4CaseA03PullReasonsThatAlternate(t *testing.T) {
+	tl := newTimeline(serverComponent(1, true))
+	broken := []workload{server(1, 1, status.InProgressStatus)}
+	tl.at(0, broken, pod("a", false, waitingFor(reasonErrImagePull, "tag v9 not found")))
+	tl.at(5*time.Second, broken, pod("a", false, waitingFor(reasonImagePullBackOff, "back-off")))
+	tl.at(10*time.Second, broken, pod("a", false, waitingFor(reasonErrImagePull, "tag v9 not found (again)")))
+	last := tl.at(40*time.Second, broken, pod("a", false, waitingFor(reasonImagePullBackOff, "back-off")))
+	tl.check(t,
+		"0s: CreatingServices Deploying*",
+		"5s: CreatingServices Deploying",
+		"10s: CreatingServices Deploying",
+		"31s: CreatingServices Error*",
+		"40s: CreatingServices Error",
+	)
+	if want := "pod a: container app cannot pull image registry.test/app:1: tag v9 not found"; last.Message != want {
+		t.Errorf("message = %q, want %q", last.Message, want)
+	}
+}
+
+// TestO4CaseA14ConfigErrorThatHeals: shorter than the grace is no error.
+func TestO4CaseA14ConfigErrorThatHeals(t *testing.T) {
+	tl := newTimeline(serverComponent(1, true))
+	broken, current := []workload{server(1, 1, status.InProgressStatus)}, []workload{server(1, 1, status.CurrentStatus)}
+	tl.at(0, broken, pod("a", false, waitingFor(reasonContainerConfigError, "cache sync timed out")))
+	tl.at(15*time.Second, current, pod("a", true, nil))
+	tl.at(27*time.Second, current, pod("a", true, nil))
+	tl.check(t,
+		"0s: CreatingServices Deploying*",
+		"15s: Ready Deploying*",
+		"26s: Ready Running*",
+		"27s: Ready Running",
+	)
+}
+
+func TestO4ProgressDeadlineOfAWorkloadIsAnError(t *testing.T) {
+	tl := newTimeline(serverComponent(1, true))
+	failedServer := server(1, 1, status.FailedStatus)
+	failedServer.message = "Progress deadline exceeded"
+	got := tl.at(0, []workload{failedServer}, pod("a", false, nil))
+	tl.check(t, "0s: CreatingServices Error*")
+	if want := "Deployment server: Progress deadline exceeded"; got.Message != want {
+		t.Errorf("message = %q, want %q", got.Message, want)
+	}
+}
+
+// TestO4WaitingForeverIsAnError: a StatefulSet has no progress deadline.
+func TestO4WaitingForeverIsAnError(t *testing.T) {
+	tl := newTimeline(serverComponent(1, true))
+	slow := []workload{server(1, 1, status.InProgressStatus)}
+	tl.at(0, slow, pod("a", false, nil))
+	tl.at(5*time.Minute, slow, pod("a", false, nil))
+	tl.at(7*time.Minute, []workload{server(1, 1, status.CurrentStatus)}, pod("a", true, nil))
+	tl.check(t,
+		"0s: CreatingServices Deploying*",
+		"5m0s: CreatingServices Deploying",
+		"6m1s: CreatingServices Error*",
+		"7m0s: Ready Deploying*",
+	)
+}
