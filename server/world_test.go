@@ -71,7 +71,9 @@ func (w *world) newID() string {
 }
 
 // pass lets so many seconds go by.
-func (w *world) pass(seconds float64) { w.now = w.now.Add(time.Duration(seconds * float64(time.Second))) }
+func (w *world) pass(seconds float64) {
+	w.now = w.now.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 func (w *world) must(err error) {
 	w.t.Helper()
