@@ -23,8 +23,8 @@ func Claim(states []*State, workerID string, leaseSeconds int, now time.Time) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	if workerID == "" {
-		return nil, nil, InvalidInput("workerId", "is empty")
+	if workerID == "" || CleanText(workerID, MaxNameBytes) != workerID {
+		return nil, nil, InvalidInput("workerId", "must be text of 1 to %d bytes", MaxNameBytes)
 	}
 	for {
 		state, task := nextTask(states, now)

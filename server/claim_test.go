@@ -4,6 +4,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -194,6 +195,8 @@ func TestW3RefusedClaims(t *testing.T) {
 		wantCode(t, err, CodeInvalidInput, "leaseSeconds")
 		wantCode(t, (&State{}).RenewLease("t", testWorker, seconds, noon), CodeInvalidInput, "leaseSeconds")
 	}
-	_, _, err := Claim(nil, "", 30, noon)
-	wantCode(t, err, CodeInvalidInput, "workerId")
+	for _, worker := range []string{"", "w\x00", strings.Repeat("w", MaxNameBytes+1)} {
+		_, _, err := Claim(nil, worker, 30, noon)
+		wantCode(t, err, CodeInvalidInput, "workerId")
+	}
 }

@@ -84,8 +84,8 @@ func (s spec) scale(replicas []ComponentReplicas) error {
 }
 
 func (s spec) setVersion(version string) error {
-	if version == "" || len(version) > maxVersionBytes {
-		return InvalidInput("version", "must have from 1 to %d bytes", maxVersionBytes)
+	if version == "" || CleanText(version, maxVersionBytes) != version {
+		return InvalidInput("version", "must be text of 1 to %d bytes", maxVersionBytes)
 	}
 	chart := s.object("helmRelease", "chart")
 	if chart == nil {

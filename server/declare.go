@@ -19,6 +19,9 @@ func declare(raw json.RawMessage, deployment *Deployment) (spec, error) {
 	if err != nil {
 		return nil, InvalidInput("spec", "%v", err)
 	}
+	if !isCleanJSON(map[string]any(declared)) {
+		return nil, InvalidInput("spec", "holds a NUL character")
+	}
 	for _, key := range []string{"deploymentId", "instanceId"} {
 		if declared.text(key) != "" {
 			return nil, InvalidInput("spec."+key, "is set by the server")

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -101,3 +102,25 @@ func (s spec) withoutDefaults() spec {
 
 // number is an integer as a decoded spec holds it.
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+
+// isCleanJSON tells whether every database keeps the decoded value: NUL has no
+// place in a JSON column.
+func isCleanJSON(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return !strings.ContainsRune(value, 0)
+	case []any:
+		for _, element := range value {
+			if !isCleanJSON(element) {
+				return false
+			}
+		}
+	case map[string]any:
+		for key, element := range value {
+			if !isCleanJSON(key) || !isCleanJSON(element) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -17,6 +17,9 @@ var conditionOf = map[string]string{
 	stepReady:         styrminv1.ConditionReady,
 }
 
+// nowhere is the progress of a phase that tells of none.
+const nowhere = -1
+
 // observation is a report as the steps of a task see it.
 type observation struct {
 	*DeploymentStatus
@@ -48,11 +51,7 @@ func (s *State) applySteps(seen observation) {
 
 // rollout moves the steps of a rollout.
 func (o observation) rollout(steps []*Step) {
-	reached, known := o.reached()
-	if !known {
-		return
-	}
-	failing := o.failing()
+	reached, failing := o.reached(), o.failing()
 	for i, step := range steps {
 		if i < reached || failing && o.isTrue(conditionOf[step.Name]) {
 			o.succeed(step, before(steps, i))
@@ -87,23 +86,23 @@ func (o observation) removal(steps []*Step) {
 	}
 }
 
-// reached is how many steps of a rollout lie behind the reported phase (R6).
-// Unknown phases move nothing.
-func (o observation) reached() (int, bool) {
+// reached is how many steps of a rollout lie behind the reported phase (R6). A
+// phase that is unknown, or Failed, tells of none and starts none.
+func (o observation) reached() int {
 	switch styrminv1.Phase(o.Phase) {
-	case styrminv1.PhaseCreatingPrerequisites, styrminv1.PhaseFailed:
-		return 0, true
+	case styrminv1.PhaseCreatingPrerequisites:
+		return 0
 	case styrminv1.PhaseCreatingHelmRelease:
-		return 1, true
+		return 1
 	case styrminv1.PhaseCreatingServices:
 		if o.isTrue(styrminv1.ConditionServicesReady) {
-			return 3, true
+			return 3
 		}
-		return 2, true
+		return 2
 	case styrminv1.PhaseReady:
-		return 4, true
+		return 4
 	default:
-		return 0, false
+		return nowhere
 	}
 }
 

@@ -25,7 +25,6 @@ func TestR6PhaseMovesSteps(t *testing.T) {
 		"Ready with Error: all have succeeded":                                {"Ready", "Error", nil, []StepStatus{succeeded, succeeded, succeeded, succeeded}},
 		"Ready while it settles: all have succeeded":                          {"Ready", "Deploying", nil, []StepStatus{succeeded, succeeded, succeeded, succeeded}},
 		"an unknown phase moves nothing":                                      {"Meditating", "Running", nil, []StepStatus{running, pending, pending, pending}},
-		"an unknown phase with Error moves nothing":                           {"Meditating", "Error", nil, []StepStatus{running, pending, pending, pending}},
 		"a condition that is True ahead of the phase moves nothing by itself": {"CreatingPrerequisites", "Deploying", allConditions(1, 2), []StepStatus{running, pending, pending, pending}},
 	}
 	for name, tc := range cases {
@@ -105,6 +104,7 @@ func TestR7FailureFailsTheFirstUnfinishedStep(t *testing.T) {
 		"steps whose condition is True succeed first":                      {"Failed", "Error", allConditions(1), []StepStatus{succeeded, failed, pending, pending}},
 		"the ready step fails when all others are done":                    {"Failed", "Error", allConditions(1, 2, 3), []StepStatus{succeeded, succeeded, succeeded, failed}},
 		"a later step whose condition is True succeeds too":                {"Failed", "Error", []Condition{condition("PrerequisitesReady", 1), condition("ServicesReady", 2)}, []StepStatus{succeeded, failed, succeeded, pending}},
+		"Error in a phase that is unknown is a failure too":                {"Meditating", "Error", allConditions(1), []StepStatus{succeeded, failed, pending, pending}},
 		"Error in a working phase: the steps before the phase succeed":     {"CreatingHelmRelease", "Error", nil, []StepStatus{succeeded, failed, pending, pending}},
 		"Error while it waits for readiness: the ready step fails":         {"CreatingServices", "Error", allConditions(1, 2, 3), []StepStatus{succeeded, succeeded, succeeded, failed}},
 		"a condition of an older generation counts as not True (case D02)": {"Failed", "Error", []Condition{{Type: "PrerequisitesReady", Status: "True", ObservedGeneration: ptr(int64(0)), LastTransitionTime: at(1)}}, []StepStatus{failed, pending, pending, pending}},
