@@ -118,6 +118,7 @@ func (f fluxSetup) controllers() ([]process.Spec, error) {
 				HelmReleaseControllerCommand,
 				"--kubeconfig=" + kubeconfig,
 				"--health-address=" + address(f.ports.helmController),
+				"--artifacts-dir=" + f.layout.sources(),
 			},
 			LogFile: f.layout.log(HelmReleaseControllerCommand),
 		}}, nil

@@ -25,5 +25,6 @@ func newHelmReleaseController() *cobra.Command {
 	}
 	command.Flags().StringVar(&options.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	command.Flags().StringVar(&options.HealthAddress, "health-address", "0", "address of /healthz and /readyz; 0 for none")
+	command.Flags().StringVar(&options.ArtifactsDir, "artifacts-dir", "", "folder that keeps fetched charts")
 	return command
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -19,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/styrmin/styrmin/hack/localcluster/sourcecontroller"
 )
 
 // Options say which cluster is reconciled.
@@ -27,9 +30,14 @@ type Options struct {
 	Kubeconfig string
 	// HealthAddress serves /healthz and /readyz; "0" serves nothing.
 	HealthAddress string
+	// ArtifactsDir keeps the charts that were fetched.
+	ArtifactsDir string
 	// Log gets the controller's log.
 	Log io.Writer
 }
+
+// shutdownGrace is how long running actions have to notice that the controller stops.
+const shutdownGrace = 2 * time.Second
 
 // Run reconciles until the context ends.
 func Run(ctx context.Context, options Options) error {
@@ -45,13 +53,22 @@ func Run(ctx context.Context, options Options) error {
 			return err
 		}
 	}
+	grace := shutdownGrace
 	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                 scheme,
-		Metrics:                metricsserver.Options{BindAddress: "0"},
-		HealthProbeBindAddress: options.HealthAddress,
+		Scheme:                  scheme,
+		Metrics:                 metricsserver.Options{BindAddress: "0"},
+		HealthProbeBindAddress:  options.HealthAddress,
+		GracefulShutdownTimeout: &grace,
 	})
 	if err != nil {
 		return fmt.Errorf("make the manager: %w", err)
+	}
+	if err := sourcecontroller.Setup(manager, options.ArtifactsDir); err != nil {
+		return fmt.Errorf("set up the source controller: %w", err)
+	}
+	reconciler := &Reconciler{client: manager.GetClient(), reader: manager.GetAPIReader(), config: config}
+	if err := reconciler.setup(manager); err != nil {
+		return fmt.Errorf("set up the HelmRelease controller: %w", err)
 	}
 	if err := manager.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return err
