@@ -30,6 +30,8 @@ type fakeSource[T client.Object] struct {
 	err     error
 }
 
+func (s *fakeSource[T]) run(ctx context.Context) { <-ctx.Done() }
+
 func (s *fakeSource[T]) read(context.Context) ([]T, time.Time, error) {
 	if s.err != nil {
 		return nil, time.Time{}, s.err

@@ -18,6 +18,7 @@ type instruments struct {
 	bytes        *prometheus.CounterVec
 	lastSuccess  *prometheus.GaugeVec
 	proven       *prometheus.GaugeVec
+	proofs       *prometheus.CounterVec
 	liveLists    *prometheus.CounterVec
 	unread       *prometheus.CounterVec
 	rejected     *prometheus.CounterVec
@@ -45,6 +46,7 @@ func newInstruments(registry prometheus.Registerer) (*instruments, error) {
 		bytes:       counter("sent_bytes_total", "Bytes of request bodies by operation, before (raw) and after (gzip) compression.", "operation", "encoding"),
 		lastSuccess: gauge("last_success_timestamp_seconds", "When the server last took a report.", "kind"),
 		proven:      gauge("proven_timestamp_seconds", "Up to when the data of the newest snapshot is proven current.", "kind"),
+		proofs:      counter("proofs_total", "Proofs that an informer is current, by result: proven, or why not.", "kind", "result"),
 		liveLists:   counter("live_lists_total", "Lists straight from the API server, in place of an informer that is not proven current.", "kind", "result"),
 		unread:      counter("unread_total", "Snapshots without a kind, because its objects could not be read or not be proven current.", "kind"),
 		rejected:    counter("rejected_rows_total", "Rows that the server could not store.", "kind"),
@@ -58,7 +60,7 @@ func newInstruments(registry prometheus.Registerer) (*instruments, error) {
 	}
 	err := errors.Join(
 		register(registry, &m.reports), register(registry, &m.duration), register(registry, &m.objects),
-		register(registry, &m.bytes), register(registry, &m.lastSuccess), register(registry, &m.proven),
+		register(registry, &m.bytes), register(registry, &m.lastSuccess), register(registry, &m.proven), register(registry, &m.proofs),
 		register(registry, &m.liveLists), register(registry, &m.unread), register(registry, &m.rejected),
 		register(registry, &m.superseded), register(registry, &m.snapshotTime),
 	)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/Khan/genqlient/graphql"
@@ -54,7 +55,19 @@ func (r *reporter) NeedLeaderElection() bool {
 func (r *reporter) Start(ctx context.Context) error {
 	r.health.started()
 	defer r.health.stopped()
+	proofs, stopProofs := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stopProofs()
+	group.Go(func() { r.pods.run(proofs) })
+	group.Go(func() { r.deployments.run(proofs) })
 	r.log.Info("Reporting", "interval", r.interval.String())
+	return r.report(ctx, stopProofs)
+}
+
+// report makes and sends snapshots until the context ends. Once this reporter
+// is superseded it only waits for that.
+func (r *reporter) report(ctx context.Context, stopProofs func()) error {
 	loop := newLoop(r)
 	for {
 		began := r.clock.Now()
@@ -64,6 +77,7 @@ func (r *reporter) Start(ctx context.Context) error {
 		}
 		if isRefused(err, codeSessionSuperseded) {
 			r.superseded(err)
+			stopProofs()
 			<-ctx.Done()
 			return nil
 		}
@@ -236,6 +250,10 @@ func (l *loop) send(k kind, half half, push func() error) error {
 	if half.err != nil {
 		l.metrics.unread.WithLabelValues(string(k)).Inc()
 		l.health.reported(k, half.err)
+		if errors.Is(half.err, errNotSynced) {
+			l.log.V(1).Info("Waiting for the informer's first list", "kind", k)
+			return nil
+		}
 		l.failures.outcome(l.log, activity, half.err)
 		return nil
 	}

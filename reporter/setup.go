@@ -5,11 +5,14 @@ package reporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,7 +43,6 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 		instruments.bytes.WithLabelValues(operation, "raw").Add(float64(raw))
 		instruments.bytes.WithLabelValues(operation, "gzip").Add(float64(compressed))
 	}
-	selection := &selection{podSelector: options.PodSelector, namespaces: sets.New(options.Namespaces...)}
 	r := &reporter{
 		log:        mgr.GetLogger().WithName("reporter"),
 		clock:      options.Clock,
@@ -52,15 +54,12 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 			ClusterId:    optionalText(options.ClusterID),
 		},
 		interval: options.Interval,
-		pods: &informerSource[*corev1.Pod]{
-			informers: mgr.GetCache(), example: &corev1.Pod{}, selects: selection.hasPod, clock: options.Clock,
-		},
-		deployments: &informerSource[*styrminv1.StyrminDeployment]{
-			informers: mgr.GetCache(), example: &styrminv1.StyrminDeployment{}, selects: selection.hasDeployment, clock: options.Clock,
-		},
 		metrics:  instruments,
 		health:   newHealth(options.Clock),
 		failures: newFailureLog(options.Clock),
+	}
+	if err := r.addSources(mgr, &selection{podSelector: options.PodSelector, namespaces: sets.New(options.Namespaces...)}); err != nil {
+		return fmt.Errorf("reporter: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("reporter", r.health.check); err != nil {
 		return fmt.Errorf("reporter: adding the readiness check: %w", err)
@@ -82,4 +81,64 @@ func clusterUIDReader(reader client.Reader) func(context.Context) (string, error
 		}
 		return string(namespace.UID), nil
 	}
+}
+
+// addSources makes the sources of both kinds, each with connections of its own
+// to the API server.
+func (r *reporter) addSources(mgr ctrl.Manager, selection *selection) error {
+	pods, _, err := newSource[*corev1.Pod](r, mgr, sourceSpec{
+		kind: kindPods, example: &corev1.Pod{}, resource: podResource,
+		newList: func() client.ObjectList { return &corev1.PodList{} }, transform: PodTransform,
+	})
+	if err != nil {
+		return err
+	}
+	pods.selects = selection.hasPod
+	deployments, probe, err := newSource[*styrminv1.StyrminDeployment](r, mgr, sourceSpec{
+		kind: kindDeployments, example: &styrminv1.StyrminDeployment{}, resource: deploymentResource,
+		newList: func() client.ObjectList { return &styrminv1.StyrminDeploymentList{} }, transform: StyrminDeploymentTransform,
+	})
+	if err != nil {
+		return err
+	}
+	deployments.selects = selection.hasDeployment
+	deployments.confirmLoss = probe.isServed
+	r.pods, r.deployments = pods, deployments
+	return nil
+}
+
+// sourceSpec is what the sources of the kinds differ in.
+type sourceSpec struct {
+	kind      kind
+	example   client.Object
+	resource  schema.GroupVersionResource
+	newList   func() client.ObjectList
+	transform toolscache.TransformFunc
+}
+
+// newSource makes a source, and returns the connection of its proofs with it.
+func newSource[T client.Object](r *reporter, mgr ctrl.Manager, spec sourceSpec) (*informerSource[T], *connection, error) {
+	probe, err := newConnection(mgr.GetConfig(), mgr.GetScheme(), spec.resource)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connecting to the API server for the proofs of %s: %w", spec.kind, err)
+	}
+	live, err := newConnection(mgr.GetConfig(), mgr.GetScheme(), spec.resource)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connecting to the API server for lists of %s: %w", spec.kind, err)
+	}
+	store := &informerStore{informers: mgr.GetCache(), example: spec.example}
+	return &informerSource[T]{
+		clock: r.clock,
+		store: store,
+		proof: newProver(r.clock, probe, store.version, func(err error) {
+			r.metrics.proofs.WithLabelValues(string(spec.kind), proofResult(err)).Inc()
+			if !errors.Is(err, errNotSynced) {
+				r.failures.outcome(r.log, "proving that the informer of "+string(spec.kind)+" is current", err)
+			}
+		}),
+		live: &liveLister[T]{connection: live, newList: spec.newList, transform: spec.transform},
+		observeLive: func(err error) {
+			r.metrics.liveLists.WithLabelValues(string(spec.kind), resultOf(err)).Inc()
+		},
+	}, probe, nil
 }

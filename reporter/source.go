@@ -9,14 +9,21 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// syncGrace is how long an informer may take for its first list before the kind
+// is listed live instead.
+const syncGrace = 30 * time.Second
+
 // source reads all objects of one kind, or fails: it never returns a part (P3).
 type source[T client.Object] interface {
+	// run keeps the source able to prove what it reads, until the context ends.
+	run(ctx context.Context)
 	// read returns the objects and the time up to which they are proven current
 	// (P2). They are shared with the informers and must not be changed (P6).
 	read(ctx context.Context) (objects []T, provenAt time.Time, err error)
@@ -26,21 +33,71 @@ type source[T client.Object] interface {
 // a part.
 var errNotSynced = errors.New("the informer has not synced")
 
-// informerSource reads the store of an informer of the manager's cache.
+// informerSource reads the store of an informer of the manager's cache while it
+// is proven current, and lists from the API server while it is not (P2).
 type informerSource[T client.Object] struct {
-	informers cache.Informers
-	example   T
+	clock clock.PassiveClock
+	store *informerStore
+	// proof tells up to when the store is proven current.
+	proof interface {
+		run(ctx context.Context)
+		state(ctx context.Context) (provenAt time.Time, err error)
+	}
+	live interface {
+		list(ctx context.Context) ([]T, error)
+	}
+	// observeLive is told how each live list went.
+	observeLive func(error)
 	// selects tells which of the objects are reported.
 	selects func(T) bool
-	clock   clock.PassiveClock
+	// confirmLoss makes sure that objects which were there before are gone one by
+	// one, and not because their kind is. Nil: a kind that is always there.
+	confirmLoss func(context.Context) error
+
+	// firstRead is when read was first called, liveAt when the last live list
+	// began.
+	firstRead, liveAt time.Time
+	// known are the objects of the last read, where losses are confirmed.
+	known map[types.UID]struct{}
+}
+
+func (s *informerSource[T]) run(ctx context.Context) {
+	s.proof.run(ctx)
 }
 
 func (s *informerSource[T]) read(ctx context.Context) ([]T, time.Time, error) {
-	store, err := s.store(ctx)
+	if s.firstRead.IsZero() {
+		s.firstRead = s.clock.Now()
+	}
+	objects, provenAt, err := s.readStore(ctx)
+	if err != nil && s.mayListLive(err) {
+		objects, provenAt, err = s.readLive(ctx, err)
+	}
+	if err == nil && s.confirmLoss != nil {
+		err = s.confirm(ctx, objects)
+	}
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	provenAt := s.clock.Now()
+	return objects, provenAt, nil
+}
+
+// readStore returns what the informer holds, if that is proven current.
+func (s *informerSource[T]) readStore(ctx context.Context) ([]T, time.Time, error) {
+	provenAt, err := s.proof.state(ctx)
+	isOld := s.clock.Since(provenAt) > maxProofAge
+	// A live list may have told of what came after the proof; the store may not.
+	isPassed := provenAt.Before(s.liveAt)
+	if isOld || isPassed || isStale(err) {
+		if err == nil {
+			err = errNoProof
+		}
+		return nil, time.Time{}, err
+	}
+	store, err := s.store.get(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
 	items := store.List()
 	objects := make([]T, 0, len(items))
 	for _, item := range items {
@@ -55,10 +112,61 @@ func (s *informerSource[T]) read(ctx context.Context) ([]T, time.Time, error) {
 	return objects, provenAt, nil
 }
 
-// store returns the informer's store. It does not wait: an informer that cannot
-// start, for want of the kind or of the right to list it, must hold up neither
-// the other kind nor the manager.
-func (s *informerSource[T]) store(ctx context.Context) (toolscache.Store, error) {
+// mayListLive tells whether the kind is to be listed from the API server
+// because the store could not be used: not while the informer is about to do
+// so itself.
+func (s *informerSource[T]) mayListLive(err error) bool {
+	return !errors.Is(err, errNotSynced) || s.clock.Since(s.firstRead) > syncGrace
+}
+
+// readLive returns what the API server has now. unproven says why the store
+// does not do.
+func (s *informerSource[T]) readLive(ctx context.Context, unproven error) ([]T, time.Time, error) {
+	began := s.clock.Now()
+	all, err := s.live.list(ctx)
+	s.observeLive(err)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("%w (asked because %v)", err, unproven) //nolint:errorlint // the reason is told, not passed on
+	}
+	s.liveAt = began
+	objects := make([]T, 0, len(all))
+	for _, object := range all {
+		if s.selects(object) {
+			objects = append(objects, object)
+		}
+	}
+	return objects, began, nil
+}
+
+// confirm takes in which objects there are, after making sure of any loss.
+func (s *informerSource[T]) confirm(ctx context.Context, objects []T) error {
+	present := make(map[types.UID]struct{}, len(objects))
+	for _, object := range objects {
+		present[object.GetUID()] = struct{}{}
+	}
+	for uid := range s.known {
+		if _, ok := present[uid]; ok {
+			continue
+		}
+		if err := s.confirmLoss(ctx); err != nil {
+			return fmt.Errorf("objects are missing: %w", err)
+		}
+		break
+	}
+	s.known = present
+	return nil
+}
+
+// informerStore finds the store of an informer of the manager's cache.
+type informerStore struct {
+	informers cache.Informers
+	example   client.Object
+}
+
+// get returns the store once it has synced. It does not wait: an informer that
+// cannot start, for want of the kind or of the right to list it, must hold up
+// neither the other kind nor the manager.
+func (s *informerStore) get(ctx context.Context) (toolscache.Store, error) {
 	informer, err := s.informers.GetInformer(ctx, s.example, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("getting the informer: %w", err)
@@ -71,4 +179,13 @@ func (s *informerSource[T]) store(ctx context.Context) (toolscache.Store, error)
 		return nil, fmt.Errorf("the informer (%T) has no single store; the cache must not be restricted to namespaces", informer)
 	}
 	return holder.GetStore(), nil
+}
+
+// version returns the resource version up to which the store is filled.
+func (s *informerStore) version(ctx context.Context) (string, error) {
+	store, err := s.get(ctx)
+	if err != nil {
+		return "", err
+	}
+	return store.LastStoreSyncResourceVersion(), nil
 }
