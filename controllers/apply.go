@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -59,10 +60,29 @@ func ensureOver[T client.Object](ctx context.Context, r *reconciler, s *scope, d
 		// An object that was replaced in the meantime is a conflict, not ours.
 		applied.SetUID(live.GetUID())
 	}
-	if err := r.apply(ctx, applied); err != nil {
+	wanted := wantedFields(applied)
+	err = r.apply(ctx, applied)
+	if found && (apierrors.IsInvalid(err) || (err == nil && !contains(applied.Object, wanted))) {
+		err = r.replace(ctx, applied, wanted, live)
+	}
+	if err != nil {
 		return desired, fmt.Errorf("applying %s %s: %w", gvk.Kind, client.ObjectKeyFromObject(desired), err)
 	}
 	return converted(applied, desired)
+}
+
+// replace puts an object right that apply leaves wrong: items that someone else
+// added to a list stay in it, and may clash with what is wanted. A merge patch
+// replaces whole lists. The answer replaces obj.
+func (r *reconciler) replace(ctx context.Context, obj *unstructured.Unstructured, wanted map[string]any, live client.Object) error {
+	patch := (&unstructured.Unstructured{Object: wanted}).DeepCopy()
+	patch.SetUID(live.GetUID())
+	data, err := json.Marshal(patch.Object)
+	if err != nil {
+		return fmt.Errorf("encoding the patch: %w", err)
+	}
+	countWrite("patch", obj.GetKind())
+	return r.client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, data), client.FieldOwner(styrminv1.FieldOwner))
 }
 
 // find reads the object of desired's name: from the cache of what the operator
@@ -135,11 +155,17 @@ func isApplied(applied *unstructured.Unstructured, live client.Object) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("converting %T: %w", live, err)
 	}
+	return contains(content, wantedFields(applied)), nil
+}
+
+// wantedFields are the fields that make an object right: all that is applied but
+// what names the object, and the instance, which alone is no reason to write.
+func wantedFields(applied *unstructured.Unstructured) map[string]any {
 	wanted := applied.DeepCopy()
-	unstructured.RemoveNestedField(wanted.Object, "apiVersion")
-	unstructured.RemoveNestedField(wanted.Object, "kind")
-	unstructured.RemoveNestedField(wanted.Object, "metadata", "annotations", styrminv1.AnnotationInstanceID)
-	return contains(content, wanted.Object), nil
+	for _, field := range [][]string{{"apiVersion"}, {"kind"}, {"metadata", "uid"}, {"metadata", "annotations", styrminv1.AnnotationInstanceID}} {
+		unstructured.RemoveNestedField(wanted.Object, field...)
+	}
+	return wanted.Object
 }
 
 // contains tells whether every field of part is in whole with the same value.

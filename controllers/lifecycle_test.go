@@ -5,16 +5,21 @@ package controllers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -152,6 +157,47 @@ func (f *fixture) exists(obj client.Object, namespace, name string) bool {
 	return err == nil
 }
 
+// touch changes an object in a way that no one cares about but its watchers.
+func (f *fixture) touch(obj client.Object, namespace, name string) {
+	f.t.Helper()
+	eventually(f.t, "touching "+name, func() error {
+		if !f.exists(obj, namespace, name) {
+			return fmt.Errorf("%T %s/%s is not there", obj, namespace, name)
+		}
+		obj.SetAnnotations(with(obj.GetAnnotations(), "touched", time.Now().String()))
+		return f.client.Update(f.t.Context(), obj)
+	})
+}
+
+// made lists what is in the target namespace and carries the deployment's id, as
+// "<kind> <name>".
+func (f *fixture) made() []string {
+	f.t.Helper()
+	var out []string
+	for _, list := range []client.ObjectList{
+		&corev1.ServiceList{}, &corev1.SecretList{}, &networkingv1.NetworkPolicyList{},
+		&helmv2.HelmReleaseList{}, &sourcev1.HelmRepositoryList{},
+		unstructuredList(traefikGroups[0].WithKind(ingressRouteKind)), unstructuredList(traefikGroups[0].WithKind(middlewareKind)),
+	} {
+		err := f.client.List(f.t.Context(), list, client.InNamespace(f.target), client.HasLabels{styrminv1.LabelDeploymentID})
+		if err != nil {
+			f.t.Fatalf("listing %T: %v", list, err)
+		}
+		err = apimeta.EachListItem(list, func(item runtime.Object) error {
+			obj, ok := item.(client.Object)
+			if ok && obj.GetDeletionTimestamp().IsZero() {
+				out = append(out, kindOf(obj, scheme)+" "+obj.GetName())
+			}
+			return nil
+		})
+		if err != nil {
+			f.t.Fatalf("reading %T: %v", list, err)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 func TestO2LifeOfADeployment(t *testing.T) {
 	startOperator(t, apiServer, fast(), nil)
 	sim := simulate(t, apiServer)
@@ -164,16 +210,12 @@ func TestO2LifeOfADeployment(t *testing.T) {
 			t.Errorf("condition %s is not True when Ready", conditionType)
 		}
 	}
-	for _, obj := range []client.Object{
-		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}},
-		&networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: networkPolicyName}},
-		traefikObject(&scope{}, traefikGroups[0].WithKind(ingressRouteKind), "web", nil),
-		traefikObject(&scope{}, traefikGroups[0].WithKind(middlewareKind), "compress", nil),
-	} {
-		if !f.exists(obj, f.target, obj.GetName()) {
-			t.Errorf("%T %s was not made", obj, obj.GetName())
-		}
+	want := []string{
+		"HelmRelease shop", "HelmRepository shop", "IngressRoute web", "Middleware compress",
+		"NetworkPolicy styrmin-isolation", "Secret token", "Service web",
+	}
+	if diff := cmp.Diff(want, f.made()); diff != "" {
+		t.Errorf("objects of the target namespace differ (-want +got):\n%s", diff)
 	}
 
 	f.roll("i-2", func(s *styrminv1.StyrminDeploymentSpec) { s.Components[0].Replicas = 3 })
@@ -200,14 +242,10 @@ func TestO2LifeOfADeployment(t *testing.T) {
 	if !sim.is(sim.uninstalled, f.target) {
 		t.Error("the release was not uninstalled")
 	}
-	for _, obj := range []client.Object{&corev1.Namespace{}, &helmv2.HelmRelease{}} {
-		namespace := f.target
-		name := "shop"
-		if _, ok := obj.(*corev1.Namespace); ok {
-			namespace, name = "", f.target
-		}
-		if f.exists(obj, namespace, name) {
-			t.Errorf("%T is left", obj)
-		}
+	if left := f.made(); len(left) > 0 {
+		t.Errorf("the deletion left %v", left)
+	}
+	if f.exists(&corev1.Namespace{}, "", f.target) {
+		t.Error("the deletion left the namespace")
 	}
 }

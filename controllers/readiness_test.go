@@ -292,7 +292,9 @@ func (tl *timeline) at(after time.Duration, workloads []workload, pods ...corev1
 			tl.got = tl.got[:last]
 		}
 	}
-	tl.seen = func(after time.Duration) styrminv1.StyrminDeploymentStatus { return tl.reconcile(after, workloads, pods) }
+	tl.seen = func(after time.Duration) styrminv1.StyrminDeploymentStatus {
+		return tl.reconcile(after, workloads, pods)
+	}
 	return tl.seen(after)
 }
 

@@ -22,7 +22,6 @@ import (
 
 // +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments/status,verbs=patch
-// +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments/finalizers,verbs=update
 
 // conflictRetry is when to look again after a write that met a newer object.
 // The event of that object usually comes first.

@@ -1,0 +1,131 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+)
+
+// request is one request to the API server.
+type request struct {
+	verb, group, resource, namespace, name string
+	body                                   []byte
+}
+
+// String is the request as an RBAC rule would name it, and the object.
+func (r request) String() string {
+	return fmt.Sprintf("%s %s %s/%s", r.verb, r.resource, r.namespace, r.name)
+}
+
+// isWrite tells whether the request changes something besides events.
+func (r request) isWrite() bool {
+	return !slices.Contains([]string{"get", "list", "watch"}, r.verb) && r.resource != "events"
+}
+
+// wire records what a client sends to the API server, and lets a test meddle.
+type wire struct {
+	mu       sync.Mutex
+	requests []request
+	// before is called before a request is sent; an error is the answer instead.
+	before func(request) error
+}
+
+// tapped returns a config whose clients' requests the wire sees.
+func (w *wire) tapped(config *rest.Config) *rest.Config {
+	out := rest.CopyConfig(config)
+	out.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			seen := parseRequest(r)
+			if w.before != nil {
+				if err := w.before(seen); err != nil {
+					return nil, err
+				}
+			}
+			w.mu.Lock()
+			w.requests = append(w.requests, seen)
+			w.mu.Unlock()
+			return next.RoundTrip(r)
+		})
+	})
+	return out
+}
+
+// all returns the requests so far that match.
+func (w *wire) all(match func(request) bool) []request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []request
+	for _, r := range w.requests {
+		if match(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// writes returns the writes so far to objects of the namespaces, or of their
+// names.
+func (w *wire) writes(namespaces ...string) []request {
+	return w.all(func(r request) bool {
+		return r.isWrite() && (slices.Contains(namespaces, r.namespace) || slices.Contains(namespaces, r.name))
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// parseRequest reads a Kubernetes request: its path and method say it all.
+func parseRequest(r *http.Request) request {
+	out := request{}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch {
+	case len(parts) > 2 && parts[0] == "api":
+		parts = parts[2:]
+	case len(parts) > 3 && parts[0] == "apis":
+		out.group, parts = parts[1], parts[3:]
+	default:
+		return request{verb: "get", resource: r.URL.Path}
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		out.namespace, parts = parts[1], parts[2:]
+	}
+	out.resource = parts[0]
+	if len(parts) > 1 {
+		out.name = parts[1]
+	}
+	if len(parts) > 2 {
+		out.resource += "/" + parts[2]
+	}
+	out.verb = verbOf(r, out.name)
+	if r.Body != nil && out.isWrite() {
+		out.body, _ = io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(out.body))
+	}
+	return out
+}
+
+func verbOf(r *http.Request, name string) string {
+	switch {
+	case r.Method == http.MethodGet && r.URL.Query().Get("watch") != "":
+		return "watch"
+	case r.Method == http.MethodGet && name == "":
+		return "list"
+	case r.Method == http.MethodDelete && name == "":
+		return "deletecollection"
+	default:
+		return map[string]string{
+			http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update",
+			http.MethodPatch: "patch", http.MethodDelete: "delete",
+		}[r.Method]
+	}
+}
