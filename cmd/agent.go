@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -20,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 	"github.com/styrmin/styrmin/controllers"
 	"github.com/styrmin/styrmin/reporter"
 )
@@ -87,8 +87,7 @@ func (a *agent) newManager() (ctrl.Manager, error) {
 // reporter read pods and StyrminDeployments from the same store.
 func cacheByObject() map[client.Object]cache.ByObject {
 	byObject := controllers.CacheByObject()
-	byObject[&corev1.Pod{}] = cache.ByObject{Transform: reporter.PodTransform}
-	byObject[&styrminv1.StyrminDeployment{}] = cache.ByObject{Transform: reporter.StyrminDeploymentTransform}
+	maps.Copy(byObject, reporter.CacheByObject())
 	return byObject
 }
 

@@ -90,7 +90,7 @@ func Start(ctx context.Context, opts Options) (_ *System, err error) {
 		{"", s.startCluster}, // It tells its own progress.
 		{"custom resource definitions", s.applyCRDs},
 		{"server", s.StartServer},
-		{"the cluster's entry on the server", s.registerCluster},
+		{"cluster's entry on the server", s.registerCluster},
 		{"manager", s.StartManager},
 	} {
 		if step.name != "" {
