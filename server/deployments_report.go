@@ -21,11 +21,25 @@ type DeploymentRows struct {
 	// Upserts are new, or not as their row is.
 	Upserts []DeploymentStatus
 	// Deletes are the rows whose objects are gone.
-	Deletes []ObjectKey
+	Deletes []DeploymentStatus
 	// Reported are the deployments that the report is about, with all their rows.
 	// Unchanged ones are among them: what a report means depends on the tasks too.
 	Reported map[string][]DeploymentStatus
 	Rejected []RejectedRow
+}
+
+// Settled tells whether the report can say nothing new of the deployment: it
+// runs, by the very rows that the report leaves. Only its last-report time
+// moves.
+func (rows *DeploymentRows) Settled(deployment *Deployment) bool {
+	return deployment.Status == DeploymentRunning && !deployment.Missing &&
+		len(rows.Reported[deployment.ID]) > 0 && !rows.changes(deployment.ID)
+}
+
+// changes tells whether a row of the deployment is written or deleted.
+func (rows *DeploymentRows) changes(deploymentID string) bool {
+	return slices.ContainsFunc(rows.Upserts, func(s DeploymentStatus) bool { return s.DeploymentID == deploymentID }) ||
+		slices.ContainsFunc(rows.Deletes, func(s DeploymentStatus) bool { return s.DeploymentID == deploymentID })
 }
 
 // Clean returns the report as it is stored (R15).
@@ -90,7 +104,7 @@ func (r *DeploymentReport) Apply(stored []DeploymentStatus, foreign map[string]b
 		switch {
 		case kept[stored[i].Key()]:
 		case r.Header.Complete:
-			rows.Deletes = append(rows.Deletes, stored[i].Key())
+			rows.Deletes = append(rows.Deletes, stored[i])
 		default:
 			rows.alsoSpeaks(stored[i])
 		}
@@ -164,8 +178,8 @@ func TargetNamespaces(before []DeploymentStatus, changes DeploymentRows) []strin
 		touched[changes.Upserts[i].Key()] = true
 		add(&changes.Upserts[i])
 	}
-	for _, key := range changes.Deletes {
-		touched[key] = true
+	for i := range changes.Deletes {
+		touched[changes.Deletes[i].Key()] = true
 	}
 	for i := range before {
 		if touched[before[i].Key()] {

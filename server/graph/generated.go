@@ -34,8 +34,6 @@ type ResolverRoot interface {
 	Deployment() DeploymentResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
-	Step() StepResolver
-	Task() TaskResolver
 }
 
 type DirectiveRoot struct {
@@ -169,7 +167,7 @@ type ComplexityRoot struct {
 		RevokeToken              func(childComplexity int, id string) int
 		RotateAgentToken         func(childComplexity int, clusterID string) int
 		RunJob                   func(childComplexity int, deploymentID string, job string, idempotencyKey *string) int
-		ScaleDeployment          func(childComplexity int, id string, replicas []ComponentReplicasInput, idempotencyKey *string) int
+		ScaleDeployment          func(childComplexity int, id string, replicas []server.ComponentReplicas, idempotencyKey *string) int
 		StartComponents          func(childComplexity int, deploymentID string, components []string, idempotencyKey *string) int
 		StartHookTask            func(childComplexity int, taskID string, workerID string, stepID string, input HookTaskInput) int
 		StartStep                func(childComplexity int, taskID string, workerID string, stepID string) int
@@ -302,7 +300,7 @@ type DeploymentResolver interface {
 	Instance(ctx context.Context, obj *server.Deployment) (*server.Instance, error)
 	Observed(ctx context.Context, obj *server.Deployment) (*server.DeploymentStatus, error)
 	Pods(ctx context.Context, obj *server.Deployment) ([]server.PodStatus, error)
-	Tasks(ctx context.Context, obj *server.Deployment, first int) ([]server.Task, error)
+	Tasks(ctx context.Context, obj *server.Deployment, first int) ([]Task, error)
 }
 type MutationResolver interface {
 	OpenReportSession(ctx context.Context, input OpenReportSessionInput) (*ReportSession, error)
@@ -312,22 +310,22 @@ type MutationResolver interface {
 	RotateAgentToken(ctx context.Context, clusterID string) (*CreateClusterPayload, error)
 	CreateToken(ctx context.Context, name string, role server.Role) (*CreateTokenPayload, error)
 	RevokeToken(ctx context.Context, id string) (bool, error)
-	CreateDeployment(ctx context.Context, input CreateDeploymentInput, idempotencyKey *string) (*server.Task, error)
-	UpdateDeployment(ctx context.Context, id string, spec json.RawMessage, idempotencyKey *string) (*server.Task, error)
-	ScaleDeployment(ctx context.Context, id string, replicas []ComponentReplicasInput, idempotencyKey *string) (*server.Task, error)
-	UpdateDeploymentVersion(ctx context.Context, id string, version string, idempotencyKey *string) (*server.Task, error)
-	DeleteDeployment(ctx context.Context, id string, idempotencyKey *string) (*server.Task, error)
-	StartComponents(ctx context.Context, deploymentID string, components []string, idempotencyKey *string) (*server.Task, error)
-	StopComponents(ctx context.Context, deploymentID string, components []string, idempotencyKey *string) (*server.Task, error)
-	RunJob(ctx context.Context, deploymentID string, job string, idempotencyKey *string) (*server.Task, error)
+	CreateDeployment(ctx context.Context, input CreateDeploymentInput, idempotencyKey *string) (*Task, error)
+	UpdateDeployment(ctx context.Context, id string, spec json.RawMessage, idempotencyKey *string) (*Task, error)
+	ScaleDeployment(ctx context.Context, id string, replicas []server.ComponentReplicas, idempotencyKey *string) (*Task, error)
+	UpdateDeploymentVersion(ctx context.Context, id string, version string, idempotencyKey *string) (*Task, error)
+	DeleteDeployment(ctx context.Context, id string, idempotencyKey *string) (*Task, error)
+	StartComponents(ctx context.Context, deploymentID string, components []string, idempotencyKey *string) (*Task, error)
+	StopComponents(ctx context.Context, deploymentID string, components []string, idempotencyKey *string) (*Task, error)
+	RunJob(ctx context.Context, deploymentID string, job string, idempotencyKey *string) (*Task, error)
 	ClaimTask(ctx context.Context, clusterID string, workerID string, leaseSeconds int) (*TaskAssignment, error)
 	RenewTaskLease(ctx context.Context, taskID string, workerID string, leaseSeconds int) (bool, error)
-	StartStep(ctx context.Context, taskID string, workerID string, stepID string) (*server.Step, error)
-	FinishStep(ctx context.Context, taskID string, workerID string, stepID string, error *string) (*server.Step, error)
-	StartHookTask(ctx context.Context, taskID string, workerID string, stepID string, input HookTaskInput) (*server.Task, error)
+	StartStep(ctx context.Context, taskID string, workerID string, stepID string) (*Step, error)
+	FinishStep(ctx context.Context, taskID string, workerID string, stepID string, error *string) (*Step, error)
+	StartHookTask(ctx context.Context, taskID string, workerID string, stepID string, input HookTaskInput) (*Task, error)
 	RecordSpecWrite(ctx context.Context, taskID string, workerID string) (*server.Instance, error)
 	RecordDeletionRequest(ctx context.Context, taskID string, workerID string) (bool, error)
-	FinishTask(ctx context.Context, taskID string, workerID string, status server.TaskStatus, message *string) (*server.Task, error)
+	FinishTask(ctx context.Context, taskID string, workerID string, status server.TaskStatus, message *string) (*Task, error)
 }
 type QueryResolver interface {
 	Server(ctx context.Context) (*ServerInfo, error)
@@ -336,17 +334,9 @@ type QueryResolver interface {
 	Cluster(ctx context.Context, id string) (*server.Cluster, error)
 	Deployments(ctx context.Context, filter *store.DeploymentFilter) ([]server.Deployment, error)
 	Deployment(ctx context.Context, id string) (*server.Deployment, error)
-	Task(ctx context.Context, id string) (*server.Task, error)
+	Task(ctx context.Context, id string) (*Task, error)
 	PodStatuses(ctx context.Context, filter *store.PodStatusFilter, first int, after *string) ([]server.PodStatus, error)
 	DeploymentStatuses(ctx context.Context, filter *store.DeploymentStatusFilter, first int, after *string) ([]server.DeploymentStatus, error)
-}
-type StepResolver interface {
-	Notice(ctx context.Context, obj *server.Step) (*string, error)
-	Tasks(ctx context.Context, obj *server.Step) ([]server.Task, error)
-}
-type TaskResolver interface {
-	Result(ctx context.Context, obj *server.Task) (server.TaskResult, error)
-	FailureReason(ctx context.Context, obj *server.Task) (*string, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -1048,7 +1038,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.ScaleDeployment(childComplexity, args["id"].(string), args["replicas"].([]ComponentReplicasInput), args["idempotencyKey"].(*string)), true
+		return e.ComplexityRoot.Mutation.ScaleDeployment(childComplexity, args["id"].(string), args["replicas"].([]server.ComponentReplicas), args["idempotencyKey"].(*string)), true
 	case "Mutation.startComponents":
 		if e.ComplexityRoot.Mutation.StartComponents == nil {
 			break
@@ -3166,8 +3156,8 @@ func (ec *executionContext) field_Mutation_scaleDeployment_args(ctx context.Cont
 	}
 	args["id"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "replicas",
-		func(ctx context.Context, v any) ([]ComponentReplicasInput, error) {
-			return ec.unmarshalNComponentReplicasInput2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐComponentReplicasInputᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]server.ComponentReplicas, error) {
+			return ec.unmarshalNComponentReplicasInput2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐComponentReplicasᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -4784,8 +4774,8 @@ func (ec *executionContext) _Deployment_tasks(ctx context.Context, field graphql
 			return ec.Resolvers.Deployment().Tasks(ctx, obj, fc.Args["first"].(int))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTaskᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTaskᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5830,8 +5820,8 @@ func (ec *executionContext) _Mutation_createDeployment(ctx context.Context, fiel
 			return ec.Resolvers.Mutation().CreateDeployment(ctx, fc.Args["input"].(CreateDeploymentInput), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5874,8 +5864,8 @@ func (ec *executionContext) _Mutation_updateDeployment(ctx context.Context, fiel
 			return ec.Resolvers.Mutation().UpdateDeployment(ctx, fc.Args["id"].(string), fc.Args["spec"].(json.RawMessage), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		false,
@@ -5915,11 +5905,11 @@ func (ec *executionContext) _Mutation_scaleDeployment(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().ScaleDeployment(ctx, fc.Args["id"].(string), fc.Args["replicas"].([]ComponentReplicasInput), fc.Args["idempotencyKey"].(*string))
+			return ec.Resolvers.Mutation().ScaleDeployment(ctx, fc.Args["id"].(string), fc.Args["replicas"].([]server.ComponentReplicas), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		false,
@@ -5962,8 +5952,8 @@ func (ec *executionContext) _Mutation_updateDeploymentVersion(ctx context.Contex
 			return ec.Resolvers.Mutation().UpdateDeploymentVersion(ctx, fc.Args["id"].(string), fc.Args["version"].(string), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6006,8 +5996,8 @@ func (ec *executionContext) _Mutation_deleteDeployment(ctx context.Context, fiel
 			return ec.Resolvers.Mutation().DeleteDeployment(ctx, fc.Args["id"].(string), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6050,8 +6040,8 @@ func (ec *executionContext) _Mutation_startComponents(ctx context.Context, field
 			return ec.Resolvers.Mutation().StartComponents(ctx, fc.Args["deploymentId"].(string), fc.Args["components"].([]string), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6094,8 +6084,8 @@ func (ec *executionContext) _Mutation_stopComponents(ctx context.Context, field 
 			return ec.Resolvers.Mutation().StopComponents(ctx, fc.Args["deploymentId"].(string), fc.Args["components"].([]string), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6138,8 +6128,8 @@ func (ec *executionContext) _Mutation_runJob(ctx context.Context, field graphql.
 			return ec.Resolvers.Mutation().RunJob(ctx, fc.Args["deploymentId"].(string), fc.Args["job"].(string), fc.Args["idempotencyKey"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6270,8 +6260,8 @@ func (ec *executionContext) _Mutation_startStep(ctx context.Context, field graph
 			return ec.Resolvers.Mutation().StartStep(ctx, fc.Args["taskId"].(string), fc.Args["workerId"].(string), fc.Args["stepId"].(string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Step) graphql.Marshaler {
-			return ec.marshalNStep2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐStep(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Step) graphql.Marshaler {
+			return ec.marshalNStep2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐStep(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6314,8 +6304,8 @@ func (ec *executionContext) _Mutation_finishStep(ctx context.Context, field grap
 			return ec.Resolvers.Mutation().FinishStep(ctx, fc.Args["taskId"].(string), fc.Args["workerId"].(string), fc.Args["stepId"].(string), fc.Args["error"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Step) graphql.Marshaler {
-			return ec.marshalNStep2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐStep(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Step) graphql.Marshaler {
+			return ec.marshalNStep2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐStep(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6358,8 +6348,8 @@ func (ec *executionContext) _Mutation_startHookTask(ctx context.Context, field g
 			return ec.Resolvers.Mutation().StartHookTask(ctx, fc.Args["taskId"].(string), fc.Args["workerId"].(string), fc.Args["stepId"].(string), fc.Args["input"].(HookTaskInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6490,8 +6480,8 @@ func (ec *executionContext) _Mutation_finishTask(ctx context.Context, field grap
 			return ec.Resolvers.Mutation().FinishTask(ctx, fc.Args["taskId"].(string), fc.Args["workerId"].(string), fc.Args["status"].(server.TaskStatus), fc.Args["message"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -7424,8 +7414,8 @@ func (ec *executionContext) _Query_task(ctx context.Context, field graphql.Colle
 			return ec.Resolvers.Query().Task(ctx, fc.Args["id"].(string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7826,7 +7816,7 @@ func (ec *executionContext) fieldContext_ServerInfo_time(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("ServerInfo", field, false, false, "Time")
 }
 
-func (ec *executionContext) _Step_id(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_id(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7849,7 +7839,7 @@ func (ec *executionContext) fieldContext_Step_id(_ context.Context, field graphq
 	return graphql.NewScalarFieldContext("Step", field, false, false, "ID")
 }
 
-func (ec *executionContext) _Step_name(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_name(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7872,7 +7862,7 @@ func (ec *executionContext) fieldContext_Step_name(_ context.Context, field grap
 	return graphql.NewScalarFieldContext("Step", field, false, false, "String")
 }
 
-func (ec *executionContext) _Step_kind(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_kind(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7895,7 +7885,7 @@ func (ec *executionContext) fieldContext_Step_kind(_ context.Context, field grap
 	return graphql.NewScalarFieldContext("Step", field, false, false, "StepKind")
 }
 
-func (ec *executionContext) _Step_status(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_status(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7918,7 +7908,7 @@ func (ec *executionContext) fieldContext_Step_status(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Step", field, false, false, "StepStatus")
 }
 
-func (ec *executionContext) _Step_startedAt(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_startedAt(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7941,7 +7931,7 @@ func (ec *executionContext) fieldContext_Step_startedAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("Step", field, true, false, "Time")
 }
 
-func (ec *executionContext) _Step_endedAt(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_endedAt(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7964,7 +7954,7 @@ func (ec *executionContext) fieldContext_Step_endedAt(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Step", field, true, false, "Time")
 }
 
-func (ec *executionContext) _Step_error(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_error(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -7987,7 +7977,7 @@ func (ec *executionContext) fieldContext_Step_error(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Step", field, true, false, "String")
 }
 
-func (ec *executionContext) _Step_attempts(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_attempts(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8019,7 +8009,7 @@ func (ec *executionContext) fieldContext_Step_attempts(_ context.Context, field 
 	return fc, nil
 }
 
-func (ec *executionContext) _Step_notice(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_notice(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8028,7 +8018,7 @@ func (ec *executionContext) _Step_notice(ctx context.Context, field graphql.Coll
 			return ec.fieldContext_Step_notice(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Step().Notice(ctx, obj)
+			return obj.Notice(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
@@ -8039,10 +8029,10 @@ func (ec *executionContext) _Step_notice(ctx context.Context, field graphql.Coll
 	)
 }
 func (ec *executionContext) fieldContext_Step_notice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Step", field, true, true, "String")
+	return graphql.NewScalarFieldContext("Step", field, true, false, "String")
 }
 
-func (ec *executionContext) _Step_tasks(ctx context.Context, field graphql.CollectedField, obj *server.Step) (ret graphql.Marshaler) {
+func (ec *executionContext) _Step_tasks(ctx context.Context, field graphql.CollectedField, obj *Step) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8051,11 +8041,11 @@ func (ec *executionContext) _Step_tasks(ctx context.Context, field graphql.Colle
 			return ec.fieldContext_Step_tasks(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Step().Tasks(ctx, obj)
+			return obj.Tasks(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTaskᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTaskᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8066,7 +8056,7 @@ func (ec *executionContext) fieldContext_Step_tasks(_ context.Context, field gra
 		Object:     "Step",
 		Field:      field,
 		IsMethod:   true,
-		IsResolver: true,
+		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Task(ctx, field)
 		},
@@ -8189,7 +8179,7 @@ func (ec *executionContext) fieldContext_StepAttempt_error(_ context.Context, fi
 	return graphql.NewScalarFieldContext("StepAttempt", field, false, false, "String")
 }
 
-func (ec *executionContext) _Task_id(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_id(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8212,7 +8202,7 @@ func (ec *executionContext) fieldContext_Task_id(_ context.Context, field graphq
 	return graphql.NewScalarFieldContext("Task", field, false, false, "ID")
 }
 
-func (ec *executionContext) _Task_deploymentId(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_deploymentId(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8235,7 +8225,7 @@ func (ec *executionContext) fieldContext_Task_deploymentId(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Task", field, false, false, "ID")
 }
 
-func (ec *executionContext) _Task_kind(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_kind(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8258,7 +8248,7 @@ func (ec *executionContext) fieldContext_Task_kind(_ context.Context, field grap
 	return graphql.NewScalarFieldContext("Task", field, true, false, "TaskKind")
 }
 
-func (ec *executionContext) _Task_status(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_status(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8281,7 +8271,7 @@ func (ec *executionContext) fieldContext_Task_status(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Task", field, false, false, "TaskStatus")
 }
 
-func (ec *executionContext) _Task_result(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_result(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8290,7 +8280,7 @@ func (ec *executionContext) _Task_result(ctx context.Context, field graphql.Coll
 			return ec.fieldContext_Task_result(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Task().Result(ctx, obj)
+			return obj.Result(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v server.TaskResult) graphql.Marshaler {
@@ -8301,10 +8291,10 @@ func (ec *executionContext) _Task_result(ctx context.Context, field graphql.Coll
 	)
 }
 func (ec *executionContext) fieldContext_Task_result(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Task", field, true, true, "TaskResult")
+	return graphql.NewScalarFieldContext("Task", field, true, false, "TaskResult")
 }
 
-func (ec *executionContext) _Task_failureReason(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_failureReason(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8313,7 +8303,7 @@ func (ec *executionContext) _Task_failureReason(ctx context.Context, field graph
 			return ec.fieldContext_Task_failureReason(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Task().FailureReason(ctx, obj)
+			return obj.FailureReason(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
@@ -8324,10 +8314,10 @@ func (ec *executionContext) _Task_failureReason(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_Task_failureReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Task", field, true, true, "String")
+	return graphql.NewScalarFieldContext("Task", field, true, false, "String")
 }
 
-func (ec *executionContext) _Task_message(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_message(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8350,7 +8340,7 @@ func (ec *executionContext) fieldContext_Task_message(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Task", field, false, false, "String")
 }
 
-func (ec *executionContext) _Task_instanceId(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_instanceId(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8373,7 +8363,7 @@ func (ec *executionContext) fieldContext_Task_instanceId(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Task", field, false, false, "ID")
 }
 
-func (ec *executionContext) _Task_parentTaskId(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_parentTaskId(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8396,7 +8386,7 @@ func (ec *executionContext) fieldContext_Task_parentTaskId(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Task", field, false, false, "ID")
 }
 
-func (ec *executionContext) _Task_createdAt(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_createdAt(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8419,7 +8409,7 @@ func (ec *executionContext) fieldContext_Task_createdAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("Task", field, false, false, "Time")
 }
 
-func (ec *executionContext) _Task_startedAt(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_startedAt(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8442,7 +8432,7 @@ func (ec *executionContext) fieldContext_Task_startedAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("Task", field, false, false, "Time")
 }
 
-func (ec *executionContext) _Task_finishedAt(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_finishedAt(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8465,7 +8455,7 @@ func (ec *executionContext) fieldContext_Task_finishedAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Task", field, false, false, "Time")
 }
 
-func (ec *executionContext) _Task_steps(ctx context.Context, field graphql.CollectedField, obj *server.Task) (ret graphql.Marshaler) {
+func (ec *executionContext) _Task_steps(ctx context.Context, field graphql.CollectedField, obj *Task) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8474,11 +8464,11 @@ func (ec *executionContext) _Task_steps(ctx context.Context, field graphql.Colle
 			return ec.fieldContext_Task_steps(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Steps, nil
+			return obj.Steps(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []server.Step) graphql.Marshaler {
-			return ec.marshalNStep2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐStepᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []Step) graphql.Marshaler {
+			return ec.marshalNStep2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐStepᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8488,7 +8478,7 @@ func (ec *executionContext) fieldContext_Task_steps(_ context.Context, field gra
 	fc = &graphql.FieldContext{
 		Object:     "Task",
 		Field:      field,
-		IsMethod:   false,
+		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Step(ctx, field)
@@ -8509,8 +8499,8 @@ func (ec *executionContext) _TaskAssignment_task(ctx context.Context, field grap
 			return obj.Task, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *server.Task) graphql.Marshaler {
-			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *Task) graphql.Marshaler {
+			return ec.marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, selections, v)
 		},
 		true,
 		true,
@@ -9763,8 +9753,8 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputComponentReplicasInput(ctx context.Context, obj any) (ComponentReplicasInput, error) {
-	var it ComponentReplicasInput
+func (ec *executionContext) unmarshalInputComponentReplicasInput(ctx context.Context, obj any) (server.ComponentReplicas, error) {
+	var it server.ComponentReplicas
 	if obj == nil {
 		return it, nil
 	}
@@ -9806,8 +9796,8 @@ func (ec *executionContext) unmarshalInputComponentReplicasInput(ctx context.Con
 //
 // ctx must come from a gqlgen request; outside one there is no unmarshaler to use
 // and the returned error says so.
-func UnmarshalComponentReplicasInput(ctx context.Context, raw any) (ComponentReplicasInput, error) {
-	var out ComponentReplicasInput
+func UnmarshalComponentReplicasInput(ctx context.Context, raw any) (server.ComponentReplicas, error) {
+	var out server.ComponentReplicas
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ComponentReplicasInput", raw, &out)
 	return out, err
 }
@@ -12274,7 +12264,7 @@ func (ec *executionContext) _ServerInfo(ctx context.Context, sel ast.SelectionSe
 
 var stepImplementors = []string{"Step"}
 
-func (ec *executionContext) _Step(ctx context.Context, sel ast.SelectionSet, obj *server.Step) graphql.Marshaler {
+func (ec *executionContext) _Step(ctx context.Context, sel ast.SelectionSet, obj *Step) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, stepImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -12286,55 +12276,53 @@ func (ec *executionContext) _Step(ctx context.Context, sel ast.SelectionSet, obj
 		case "id":
 			out.Values[i] = ec._Step_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "name":
 			out.Values[i] = ec._Step_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "kind":
 			out.Values[i] = ec._Step_kind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "status":
 			out.Values[i] = ec._Step_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "startedAt":
 			out.Values[i] = ec._Step_startedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "endedAt":
 			out.Values[i] = ec._Step_endedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "error":
 			out.Values[i] = ec._Step_error(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "attempts":
 			out.Values[i] = ec._Step_attempts(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "notice":
-			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
-				true, false,
-				func(ctx context.Context) graphql.Marshaler {
-					return ec._Step_notice(ctx, field, obj)
-				})
+			out.Values[i] = ec._Step_notice(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "tasks":
-			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
-				true, true,
-				func(ctx context.Context) graphql.Marshaler {
-					return ec._Step_tasks(ctx, field, obj)
-				})
+			out.Values[i] = ec._Step_tasks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -12407,7 +12395,7 @@ func (ec *executionContext) _StepAttempt(ctx context.Context, sel ast.SelectionS
 
 var taskImplementors = []string{"Task"}
 
-func (ec *executionContext) _Task(ctx context.Context, sel ast.SelectionSet, obj *server.Task) graphql.Marshaler {
+func (ec *executionContext) _Task(ctx context.Context, sel ast.SelectionSet, obj *Task) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, taskImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -12419,69 +12407,67 @@ func (ec *executionContext) _Task(ctx context.Context, sel ast.SelectionSet, obj
 		case "id":
 			out.Values[i] = ec._Task_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "deploymentId":
 			out.Values[i] = ec._Task_deploymentId(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "kind":
 			out.Values[i] = ec._Task_kind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "status":
 			out.Values[i] = ec._Task_status(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "result":
-			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
-				true, true,
-				func(ctx context.Context) graphql.Marshaler {
-					return ec._Task_result(ctx, field, obj)
-				})
+			out.Values[i] = ec._Task_result(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "failureReason":
-			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
-				true, false,
-				func(ctx context.Context) graphql.Marshaler {
-					return ec._Task_failureReason(ctx, field, obj)
-				})
+			out.Values[i] = ec._Task_failureReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "message":
 			out.Values[i] = ec._Task_message(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "instanceId":
 			out.Values[i] = ec._Task_instanceId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "parentTaskId":
 			out.Values[i] = ec._Task_parentTaskId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "createdAt":
 			out.Values[i] = ec._Task_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "startedAt":
 			out.Values[i] = ec._Task_startedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "finishedAt":
 			out.Values[i] = ec._Task_finishedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "steps":
 			out.Values[i] = ec._Task_steps(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -13000,18 +12986,18 @@ func (ec *executionContext) marshalNCluster2ᚖgithubᚗcomᚋstyrminᚋstyrmin�
 	return ec._Cluster(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNComponentReplicasInput2githubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐComponentReplicasInput(ctx context.Context, v any) (ComponentReplicasInput, error) {
+func (ec *executionContext) unmarshalNComponentReplicasInput2githubᚗcomᚋstyrminᚋstyrminᚋserverᚐComponentReplicas(ctx context.Context, v any) (server.ComponentReplicas, error) {
 	res, err := ec.unmarshalInputComponentReplicasInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNComponentReplicasInput2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐComponentReplicasInputᚄ(ctx context.Context, v any) ([]ComponentReplicasInput, error) {
+func (ec *executionContext) unmarshalNComponentReplicasInput2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐComponentReplicasᚄ(ctx context.Context, v any) ([]server.ComponentReplicas, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]ComponentReplicasInput, len(vSlice))
+	res := make([]server.ComponentReplicas, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNComponentReplicasInput2githubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐComponentReplicasInput(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNComponentReplicasInput2githubᚗcomᚋstyrminᚋstyrminᚋserverᚐComponentReplicas(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -13457,15 +13443,15 @@ func (ec *executionContext) marshalNServerInfo2ᚖgithubᚗcomᚋstyrminᚋstyrm
 	return ec._ServerInfo(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNStep2githubᚗcomᚋstyrminᚋstyrminᚋserverᚐStep(ctx context.Context, sel ast.SelectionSet, v server.Step) graphql.Marshaler {
+func (ec *executionContext) marshalNStep2githubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐStep(ctx context.Context, sel ast.SelectionSet, v Step) graphql.Marshaler {
 	return ec._Step(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNStep2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐStepᚄ(ctx context.Context, sel ast.SelectionSet, v []server.Step) graphql.Marshaler {
+func (ec *executionContext) marshalNStep2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐStepᚄ(ctx context.Context, sel ast.SelectionSet, v []Step) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNStep2githubᚗcomᚋstyrminᚋstyrminᚋserverᚐStep(ctx, sel, v[i])
+		return ec.marshalNStep2githubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐStep(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -13477,7 +13463,7 @@ func (ec *executionContext) marshalNStep2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋs
 	return ret
 }
 
-func (ec *executionContext) marshalNStep2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐStep(ctx context.Context, sel ast.SelectionSet, v *server.Step) graphql.Marshaler {
+func (ec *executionContext) marshalNStep2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐStep(ctx context.Context, sel ast.SelectionSet, v *Step) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "Step!")
 		return graphql.Null
@@ -13578,15 +13564,15 @@ func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel
 	return ret
 }
 
-func (ec *executionContext) marshalNTask2githubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx context.Context, sel ast.SelectionSet, v server.Task) graphql.Marshaler {
+func (ec *executionContext) marshalNTask2githubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx context.Context, sel ast.SelectionSet, v Task) graphql.Marshaler {
 	return ec._Task(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNTask2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTaskᚄ(ctx context.Context, sel ast.SelectionSet, v []server.Task) graphql.Marshaler {
+func (ec *executionContext) marshalNTask2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTaskᚄ(ctx context.Context, sel ast.SelectionSet, v []Task) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNTask2githubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx, sel, v[i])
+		return ec.marshalNTask2githubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -13598,7 +13584,7 @@ func (ec *executionContext) marshalNTask2ᚕgithubᚗcomᚋstyrminᚋstyrminᚋs
 	return ret
 }
 
-func (ec *executionContext) marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx context.Context, sel ast.SelectionSet, v *server.Task) graphql.Marshaler {
+func (ec *executionContext) marshalNTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx context.Context, sel ast.SelectionSet, v *Task) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "Task!")
 		return graphql.Null
@@ -14161,7 +14147,7 @@ func (ec *executionContext) marshalOString2ᚖstring(ctx context.Context, sel as
 	return res
 }
 
-func (ec *executionContext) marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚐTask(ctx context.Context, sel ast.SelectionSet, v *server.Task) graphql.Marshaler {
+func (ec *executionContext) marshalOTask2ᚖgithubᚗcomᚋstyrminᚋstyrminᚋserverᚋgraphᚐTask(ctx context.Context, sel ast.SelectionSet, v *Task) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

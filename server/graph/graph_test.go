@@ -38,7 +38,7 @@ func newAPI(t *testing.T, url string, options Options) *api {
 	a := &api{T: t, clock: storetest.NewClock(), log: new(bytes.Buffer)}
 	db := storetest.Open(t, url, a.clock)
 	a.resolver = &Resolver{
-		Store: db, Version: "test", ReportInterval: 5 * time.Second, Now: a.clock.Now,
+		Store: db, Version: "test", ReportInterval: 5 * time.Second, ReportTimeout: time.Minute, Now: a.clock.Now,
 		Log: a.logger(), Metrics: NewMetrics(prometheus.NewRegistry()),
 	}
 	a.handler = NewHandler(a.resolver, options)
@@ -122,7 +122,7 @@ func (a *api) data(role server.Role, query string, variables map[string]any) map
 	a.Helper()
 	result := a.call(role, query, variables)
 	if result.Errors != nil {
-		a.Fatalf("%.80s…: %s", query, result.body)
+		a.Fatalf("%.80s…: %s\n%s", query, result.body, a.log)
 	}
 	return result.Data
 }

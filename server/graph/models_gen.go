@@ -13,11 +13,6 @@ import (
 	"github.com/styrmin/styrmin/server"
 )
 
-type ComponentReplicasInput struct {
-	Component string `json:"component"`
-	Replicas  int    `json:"replicas"`
-}
-
 type CreateClusterInput struct {
 	Name string `json:"name"`
 }
@@ -79,7 +74,7 @@ type ServerInfo struct {
 }
 
 type TaskAssignment struct {
-	Task *server.Task `json:"task"`
+	Task *Task `json:"task"`
 	// Namespace and name of the StyrminDeployment: styrmin, and <environment>-<name>.
 	Namespace      string    `json:"namespace"`
 	Name           string    `json:"name"`

@@ -18,6 +18,9 @@ type Resolver struct {
 	Version string
 	// ReportInterval is how often the server wants reports.
 	ReportInterval time.Duration
+	// ReportTimeout is the age of a deployment's last report from which a step
+	// that the operator works on says so (R12).
+	ReportTimeout time.Duration
 	// Now is the server's clock.
 	Now     func() time.Time
 	Log     logr.Logger
@@ -30,8 +33,6 @@ type (
 	queryResolver      struct{ *Resolver }
 	mutationResolver   struct{ *Resolver }
 	deploymentResolver struct{ *Resolver }
-	taskResolver       struct{ *Resolver }
-	stepResolver       struct{ *Resolver }
 )
 
 // Query answers reads.
@@ -42,9 +43,3 @@ func (r *Resolver) Mutation() MutationResolver { return mutationResolver{r} }
 
 // Deployment answers what a deployment's row does not hold.
 func (r *Resolver) Deployment() DeploymentResolver { return deploymentResolver{r} }
-
-// Task answers what follows from a task's row and those around it.
-func (r *Resolver) Task() TaskResolver { return taskResolver{r} }
-
-// Step answers what follows from a step's row and those around it.
-func (r *Resolver) Step() StepResolver { return stepResolver{r} }

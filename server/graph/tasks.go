@@ -10,92 +10,92 @@ import (
 	"github.com/styrmin/styrmin/server"
 )
 
-// errLater refuses what this release of the server has no tasks for yet.
-func errLater(what string) error {
-	return server.Errorf(server.CodeInvalidInput, "%s comes with a later release of the server: "+
-		"apply StyrminDeployments to the cluster, the server adopts them", what)
+// CreateDeployment declares a deployment and starts its creation.
+func (r mutationResolver) CreateDeployment(ctx context.Context, input CreateDeploymentInput, key *string) (*Task, error) {
+	task, err := r.Store.CreateDeployment(ctx, callerOf(ctx), server.NewDeployment{
+		Name: input.Name, ClusterID: input.ClusterID, Environment: input.Environment, Internal: input.Internal, Spec: input.Spec,
+	}, key)
+	return r.changed(ctx, task, err)
 }
 
-func (r mutationResolver) CreateDeployment(context.Context, CreateDeploymentInput, *string) (*server.Task, error) {
-	return nil, errLater("createDeployment")
+// UpdateDeployment replaces the whole spec.
+func (r mutationResolver) UpdateDeployment(ctx context.Context, id string, spec json.RawMessage, key *string) (*Task, error) {
+	return r.change(ctx, id, server.Change{Kind: server.TaskUpdate, Spec: spec}, key)
 }
 
-func (r mutationResolver) UpdateDeployment(context.Context, string, json.RawMessage, *string) (*server.Task, error) {
-	return nil, errLater("updateDeployment")
+// ScaleDeployment changes how many replicas of components should run.
+func (r mutationResolver) ScaleDeployment(ctx context.Context, id string, replicas []server.ComponentReplicas, key *string) (*Task, error) {
+	return r.change(ctx, id, server.Change{Kind: server.TaskScale, Replicas: replicas}, key)
 }
 
-func (r mutationResolver) ScaleDeployment(context.Context, string, []ComponentReplicasInput, *string) (*server.Task, error) {
-	return nil, errLater("scaleDeployment")
+// UpdateDeploymentVersion changes the version of the application and its chart.
+func (r mutationResolver) UpdateDeploymentVersion(ctx context.Context, id, version string, key *string) (*Task, error) {
+	return r.change(ctx, id, server.Change{Kind: server.TaskUpdateVersion, Version: version}, key)
 }
 
-func (r mutationResolver) UpdateDeploymentVersion(context.Context, string, string, *string) (*server.Task, error) {
-	return nil, errLater("updateDeploymentVersion")
+// DeleteDeployment deletes the deployment and all that runs for it.
+func (r mutationResolver) DeleteDeployment(ctx context.Context, id string, key *string) (*Task, error) {
+	return r.change(ctx, id, server.Change{Kind: server.TaskDelete}, key)
 }
 
-func (r mutationResolver) DeleteDeployment(context.Context, string, *string) (*server.Task, error) {
-	return nil, errLater("deleteDeployment")
+// StartComponents lets stopped components run again.
+func (r mutationResolver) StartComponents(ctx context.Context, id string, components []string, key *string) (*Task, error) {
+	return r.change(ctx, id, server.Change{Kind: server.TaskStartComponents, Components: components}, key)
 }
 
-func (r mutationResolver) StartComponents(context.Context, string, []string, *string) (*server.Task, error) {
-	return nil, errLater("startComponents")
+// StopComponents scales components to nothing until they are started.
+func (r mutationResolver) StopComponents(ctx context.Context, id string, components []string, key *string) (*Task, error) {
+	return r.change(ctx, id, server.Change{Kind: server.TaskStopComponents, Components: components}, key)
 }
 
-func (r mutationResolver) StopComponents(context.Context, string, []string, *string) (*server.Task, error) {
-	return nil, errLater("stopComponents")
+// RunJob runs a job of the spec once.
+func (r mutationResolver) RunJob(ctx context.Context, id, job string, key *string) (*Task, error) {
+	return r.change(ctx, id, server.Change{Kind: server.TaskRunJob, Job: job}, key)
 }
 
-func (r mutationResolver) RunJob(context.Context, string, string, *string) (*server.Task, error) {
-	return nil, errLater("runJob")
+func (r mutationResolver) change(ctx context.Context, id string, change server.Change, key *string) (*Task, error) {
+	task, err := r.Store.RequestChange(ctx, callerOf(ctx), id, change, key)
+	return r.changed(ctx, task, err)
 }
 
-func (r mutationResolver) ClaimTask(context.Context, string, string, int) (*TaskAssignment, error) {
-	return nil, errLater("claimTask")
+// changed answers the task of a change, or null where nothing changes.
+func (r mutationResolver) changed(ctx context.Context, task *server.Task, err error) (*Task, error) {
+	if err != nil || task == nil {
+		return nil, err
+	}
+	r.Log.Info("Requested a change", "task", task.ID, "kind", task.Kind(), "deployment", task.DeploymentID)
+	return r.readTask(ctx, task.ID)
 }
 
-func (r mutationResolver) RenewTaskLease(context.Context, string, string, int) (bool, error) {
-	return false, errLater("renewTaskLease")
+// readTask reads a task with all that its fields are answered from.
+func (r *Resolver) readTask(ctx context.Context, id string) (*Task, error) {
+	family, err := r.Store.Task(ctx, callerOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return r.reader(family).task(id), nil
 }
 
-func (r mutationResolver) StartStep(context.Context, string, string, string) (*server.Step, error) {
-	return nil, errLater("startStep")
+// Task returns a task, or null.
+func (r queryResolver) Task(ctx context.Context, id string) (*Task, error) {
+	return orNull(r.readTask(ctx, id))
 }
 
-func (r mutationResolver) FinishStep(context.Context, string, string, string, *string) (*server.Step, error) {
-	return nil, errLater("finishStep")
+// Tasks lists the newest tasks of a deployment.
+func (r deploymentResolver) Tasks(ctx context.Context, deployment *server.Deployment, first int) ([]Task, error) {
+	family, ids, err := r.Store.TasksOf(ctx, *deployment, first)
+	if err != nil {
+		return nil, err
+	}
+	reader := r.reader(family)
+	tasks := make([]Task, len(ids))
+	for i, id := range ids {
+		tasks[i] = *reader.task(id)
+	}
+	return tasks, nil
 }
 
-func (r mutationResolver) StartHookTask(context.Context, string, string, string, HookTaskInput) (*server.Task, error) {
-	return nil, errLater("startHookTask")
+// Instance returns what should run, or null.
+func (r deploymentResolver) Instance(ctx context.Context, deployment *server.Deployment) (*server.Instance, error) {
+	return r.Store.WrittenInstance(ctx, *deployment)
 }
-
-func (r mutationResolver) RecordSpecWrite(context.Context, string, string) (*server.Instance, error) {
-	return nil, errLater("recordSpecWrite")
-}
-
-func (r mutationResolver) RecordDeletionRequest(context.Context, string, string) (bool, error) {
-	return false, errLater("recordDeletionRequest")
-}
-
-func (r mutationResolver) FinishTask(context.Context, string, string, server.TaskStatus, *string) (*server.Task, error) {
-	return nil, errLater("finishTask")
-}
-
-func (r queryResolver) Task(context.Context, string) (*server.Task, error) { return nil, nil }
-
-func (r deploymentResolver) Instance(context.Context, *server.Deployment) (*server.Instance, error) {
-	return nil, nil
-}
-
-func (r deploymentResolver) Tasks(context.Context, *server.Deployment, int) ([]server.Task, error) {
-	return nil, nil
-}
-
-func (r taskResolver) Result(context.Context, *server.Task) (server.TaskResult, error) {
-	return server.ResultRunning, nil
-}
-
-func (r taskResolver) FailureReason(context.Context, *server.Task) (*string, error) { return nil, nil }
-
-func (r stepResolver) Notice(context.Context, *server.Step) (*string, error) { return nil, nil }
-
-func (r stepResolver) Tasks(context.Context, *server.Step) ([]server.Task, error) { return nil, nil }

@@ -131,10 +131,10 @@ func (r *deploymentReport) foreign(ctx context.Context) (map[string]bool, error)
 }
 
 func (r *deploymentReport) storeRows(ctx context.Context, rows server.DeploymentRows) error {
-	for keys := range slices.Chunk(rows.Deletes, batch) {
-		list := make(pairs, len(keys))
-		for i, key := range keys {
-			list[i] = [2]string{key.Namespace, key.Name}
+	for gone := range slices.Chunk(rows.Deletes, batch) {
+		list := make(pairs, len(gone))
+		for i := range gone {
+			list[i] = [2]string{gone[i].Namespace, gone[i].Name}
 		}
 		_, err := r.tx.NewDelete().Model((*deploymentStatusRow)(nil)).
 			Where("cluster_id = ?", r.clusterID()).Where("(namespace, name) IN (?)", list).Exec(ctx)
@@ -185,7 +185,7 @@ func (r *deploymentReport) storeDigest(ctx context.Context) error {
 // applyToDeployments lets the rules judge each deployment that was reported, and
 // each that a complete report does not hold.
 func (r *deploymentReport) applyToDeployments(ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus) error {
-	states, err := r.loadStates(ctx, rows, stored)
+	states, before, err := r.loadStates(ctx, rows, stored)
 	if err != nil {
 		return err
 	}
@@ -199,14 +199,14 @@ func (r *deploymentReport) applyToDeployments(ctx context.Context, rows server.D
 				pods, failed = podsOf(ctx, r.tx, id)
 				return pods
 			}
-			state.after.ApplyReport(*server.Prevailing(objects), pods, receipt)
+			state.ApplyReport(*server.Prevailing(objects), pods, receipt)
 			if failed != nil {
 				return failed
 			}
 		} else if r.report.Header.Complete {
-			state.after.ApplyAbsence(r.at)
+			state.ApplyAbsence(r.at)
 		}
-		if err := state.store(ctx, r.tx); err != nil {
+		if err := storeState(ctx, r.tx, before[id], state); err != nil {
 			return err
 		}
 	}

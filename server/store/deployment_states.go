@@ -20,68 +20,45 @@ type deploymentRow struct {
 	server.Deployment
 }
 
-// deploymentState is what the rules change of a deployment, with what it was.
-type deploymentState struct {
-	before *server.Deployment
-	after  server.State
-}
-
 // loadStates reads the deployments that a report may change: those that it
-// holds, adopting unknown ones (R14), and those that it may miss.
-func (r *deploymentReport) loadStates(ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus) (map[string]*deploymentState, error) {
+// holds, adopting unknown ones (R14), and those that it may miss. before holds
+// those that are stored.
+func (r *deploymentReport) loadStates(ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus) (after, before map[string]*server.State, err error) {
 	reported := slices.Sorted(maps.Keys(rows.Reported))
 	var models []deploymentRow
-	err := r.tx.NewSelect().Model(&models).Where("cluster_id = ?", r.clusterID()).
+	err = r.tx.NewSelect().Model(&models).Where("cluster_id = ?", r.clusterID()).
 		WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("status <> ?", server.DeploymentDeleted).WhereOr("id IN (?)", bun.List(reported))
 		}).Scan(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the deployments: %w", err)
+		return nil, nil, fmt.Errorf("reading the deployments: %w", err)
 	}
-	states := make(map[string]*deploymentState, len(models))
+	after, before = map[string]*server.State{}, map[string]*server.State{}
 	for i := range models {
-		deployment := models[i].Deployment
-		states[deployment.ID] = &deploymentState{before: &deployment, after: server.State{Deployment: deployment}}
+		if !rows.Settled(&models[i].Deployment) {
+			after[models[i].ID] = &server.State{Deployment: models[i].Deployment}
+		}
+	}
+	known := map[string]bool{}
+	for i := range models {
+		known[models[i].ID] = true
+	}
+	tasks, err := loadTasks(ctx, r.tx, slices.Sorted(maps.Keys(after)))
+	if err != nil {
+		return nil, nil, err
+	}
+	objects := server.ByDeployment(stored)
+	for id, state := range after {
+		state.Tasks = tasks[id]
+		state.Observed = server.Prevailing(objects[id])
+		before[id] = state.Clone()
 	}
 	for _, id := range reported {
-		if states[id] == nil {
-			adopted := server.Adopt(*server.Prevailing(rows.Reported[id]), r.at)
-			states[id] = &deploymentState{after: server.State{Deployment: adopted}}
+		if !known[id] {
+			after[id] = &server.State{Deployment: server.Adopt(*server.Prevailing(rows.Reported[id]), r.at)}
 		}
 	}
-	for id, objects := range server.ByDeployment(stored) {
-		if state := states[id]; state != nil {
-			state.after.Observed = server.Prevailing(objects)
-		}
-	}
-	return states, nil
-}
-
-// store writes the deployment if it is new or changed. The time of the last
-// report alone is written for all deployments at once.
-func (s *deploymentState) store(ctx context.Context, tx bun.Tx) error {
-	row := deploymentRow{Deployment: s.after.Deployment}
-	if s.before == nil {
-		if _, err := tx.NewInsert().Model(&row).Exec(ctx); err != nil {
-			return fmt.Errorf("inserting deployment %s: %w", row.ID, err)
-		}
-		return nil
-	}
-	if sameDeployment(*s.before, row.Deployment) {
-		return nil
-	}
-	if _, err := tx.NewUpdate().Model(&row).Where("id = ?", row.ID).Exec(ctx); err != nil {
-		return fmt.Errorf("updating deployment %s: %w", row.ID, err)
-	}
-	return nil
-}
-
-// sameDeployment compares what rules and calls change of a deployment.
-func sameDeployment(a, b server.Deployment) bool {
-	return a.Internal == b.Internal && a.Status == b.Status && a.Missing == b.Missing &&
-		equal(a.StatusMessage, b.StatusMessage) && a.StatusSince.Equal(b.StatusSince) &&
-		equal(a.Version, b.Version) && equal(a.WrittenInstanceID, b.WrittenInstanceID) &&
-		(a.DeletionRequestedAt == nil) == (b.DeletionRequestedAt == nil)
+	return after, before, nil
 }
 
 // namespaceOwners maps the namespaces of a cluster to the deployments whose pods

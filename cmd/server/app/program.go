@@ -165,6 +165,7 @@ func (p *Program) handler(registry prometheus.Registerer) http.Handler {
 		Store:          p.store,
 		Version:        p.options.Version,
 		ReportInterval: reportInterval,
+		ReportTimeout:  p.options.ReportTimeout,
 		Now:            time.Now,
 		Log:            p.log,
 		Metrics:        graph.NewMetrics(registry),

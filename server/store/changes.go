@@ -1,0 +1,151 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/styrmin/styrmin/server"
+)
+
+// CreateDeployment declares a deployment and makes the task that creates it. A
+// name that is taken in the cluster and environment is a CONFLICT.
+func (s *Store) CreateDeployment(ctx context.Context, caller server.Identity, declared server.NewDeployment, key *string) (*server.Task, error) {
+	if err := declared.Validate(); err != nil {
+		return nil, err
+	}
+	change := server.Change{Kind: server.TaskCreate, Spec: declared.Spec}
+	target := "cluster/" + declared.ClusterID + "/" + declared.ObjectName()
+	call := idempotentCall{caller: caller, target: target, key: key, arguments: declared, at: s.clock()}
+	var task *server.Task
+	err := s.write(ctx, "create deployment", func(ctx context.Context, tx bun.Tx) error {
+		if _, err := s.lockCluster(ctx, tx, declared.ClusterID); err != nil {
+			var refusal *server.Error
+			if errors.As(err, &refusal) {
+				return &server.Error{Code: refusal.Code, Field: "input.clusterId", Message: refusal.Message}
+			}
+			return err
+		}
+		var err error
+		task, err = call.once(ctx, tx, func() (*server.Task, error) {
+			if err := checkNameIsFree(ctx, tx, declared); err != nil {
+				return nil, err
+			}
+			state := server.State{Deployment: declared.Deployment(server.NewID(), call.at)}
+			task, err := state.RequestChange(change, call.at, server.NewID)
+			if err != nil {
+				return nil, err
+			}
+			return task, storeState(ctx, tx, nil, &state)
+		})
+		return err
+	})
+	return task, err
+}
+
+// checkNameIsFree looks for a deployment, or an object that the cluster has by
+// other means, whose StyrminDeployment has the same name.
+func checkNameIsFree(ctx context.Context, tx bun.Tx, declared server.NewDeployment) error {
+	taken, err := tx.NewSelect().Model((*deploymentRow)(nil)).
+		Where("cluster_id = ?", declared.ClusterID).
+		Where("managed_by = ?", server.DeploymentManagerServer).
+		Where("status <> ?", server.DeploymentDeleted).
+		Where("environment || '-' || name = ?", declared.ObjectName()).Exists(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for the name: %w", err)
+	}
+	if taken {
+		return &server.Error{Code: server.CodeConflict, Field: "input.name", Message: fmt.Sprintf(
+			"the cluster has a deployment whose StyrminDeployment is named %s", declared.ObjectName())}
+	}
+	taken, err = tx.NewSelect().Model((*deploymentStatusRow)(nil)).
+		Where("cluster_id = ?", declared.ClusterID).
+		Where("namespace = ?", server.ObjectNamespace).
+		Where("name = ?", declared.ObjectName()).Exists(ctx)
+	if err != nil {
+		return fmt.Errorf("looking for the object: %w", err)
+	}
+	if taken {
+		return &server.Error{Code: server.CodeConflict, Field: "input.name", Message: fmt.Sprintf(
+			"the cluster has a StyrminDeployment %s/%s already", server.ObjectNamespace, declared.ObjectName())}
+	}
+	return nil
+}
+
+// RequestChange makes the task that carries out a change of a deployment. It
+// returns nil where nothing changes.
+func (s *Store) RequestChange(ctx context.Context, caller server.Identity, deploymentID string, change server.Change, key *string) (*server.Task, error) {
+	target := "deployment/" + deploymentID + "/" + string(change.Kind)
+	call := idempotentCall{caller: caller, target: target, key: key, arguments: change, at: s.clock()}
+	var task *server.Task
+	err := s.write(ctx, "request change", func(ctx context.Context, tx bun.Tx) error {
+		state, err := s.lockState(ctx, tx, caller, deploymentID)
+		if err != nil {
+			return err
+		}
+		task, err = call.once(ctx, tx, func() (*server.Task, error) {
+			before := state.Clone()
+			task, err := state.RequestChange(change, call.at, server.NewID)
+			if err != nil {
+				return nil, err
+			}
+			return task, storeState(ctx, tx, before, state)
+		})
+		return err
+	})
+	return task, err
+}
+
+// lockState reads what the rules need of a deployment, under the lock of its
+// cluster.
+func (s *Store) lockState(ctx context.Context, tx bun.Tx, caller server.Identity, id string) (*server.State, error) {
+	row := new(deploymentRow)
+	if err := tx.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
+		return nil, found(err, "deployment", id)
+	}
+	if err := caller.CheckCluster(row.ClusterID); err != nil {
+		return nil, err
+	}
+	if _, err := s.lockCluster(ctx, tx, row.ClusterID); err != nil {
+		return nil, err
+	}
+	states, err := loadWhole(ctx, tx, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	return states[0], nil
+}
+
+// loadWhole reads deployments with all that the rules need, instances included.
+func loadWhole(ctx context.Context, tx bun.Tx, ids []string) ([]*server.State, error) {
+	var rows []deploymentRow
+	if err := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("reading deployments: %w", err)
+	}
+	tasks, err := loadTasks(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var objects []deploymentStatusRow
+	if err := tx.NewSelect().Model(&objects).Where("deployment_id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("reading deployment statuses: %w", err)
+	}
+	observed := server.ByDeployment(deploymentStatuses(objects))
+	states := make([]*server.State, len(rows))
+	for i := range rows {
+		deployment := rows[i].Deployment
+		state := &server.State{
+			Deployment: deployment, Tasks: tasks[deployment.ID], Observed: server.Prevailing(observed[deployment.ID]),
+		}
+		if state.Instances, err = loadInstances(ctx, tx, &deployment, state.Tasks); err != nil {
+			return nil, err
+		}
+		states[i] = state
+	}
+	return states, nil
+}

@@ -1,0 +1,86 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/styrmin/styrmin/server"
+)
+
+// TaskFamily is what answers questions about tasks of one deployment.
+type TaskFamily struct {
+	Deployment server.Deployment
+	// Tasks hold those above and below each, in order of creation.
+	Tasks server.Tasks
+}
+
+// Task returns the family that the task belongs to. An unknown task is
+// NOT_FOUND.
+func (s *Store) Task(ctx context.Context, caller server.Identity, id string) (TaskFamily, error) {
+	var family TaskFamily
+	err := s.read(ctx, "task", func(ctx context.Context, db bun.IDB) error {
+		var rows []taskRow
+		if err := selectTasks(db, &rows).Where("t.id = ?", id).Scan(ctx); err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return server.Errorf(server.CodeNotFound, "there is no task %s", id)
+		}
+		row := new(deploymentRow)
+		if err := db.NewSelect().Model(row).Where("id = ?", rows[0].DeploymentID).Scan(ctx); err != nil {
+			return fmt.Errorf("reading the task's deployment: %w", err)
+		}
+		if err := caller.CheckCluster(row.ClusterID); err != nil {
+			return err
+		}
+		family.Deployment = row.Deployment
+		var err error
+		family.Tasks, err = withFamilies(ctx, db, rows)
+		return err
+	})
+	return family, err
+}
+
+// TasksOf returns the newest tasks of a deployment with their families, and
+// the ids of those tasks, newest first.
+func (s *Store) TasksOf(ctx context.Context, deployment server.Deployment, first int) (TaskFamily, []string, error) {
+	if first < 1 || first > MaxPage {
+		return TaskFamily{}, nil, server.InvalidInput("first", "%d is not within 1 and %d", first, MaxPage)
+	}
+	family := TaskFamily{Deployment: deployment}
+	var ids []string
+	err := s.read(ctx, "tasks of deployment", func(ctx context.Context, db bun.IDB) error {
+		var rows []taskRow
+		err := selectTasks(db, &rows).Where("t.deployment_id = ?", deployment.ID).
+			OrderExpr("t.position DESC").Limit(int64(first)).Scan(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			ids = append(ids, rows[i].ID)
+		}
+		family.Tasks, err = withFamilies(ctx, db, rows)
+		return err
+	})
+	return family, ids, err
+}
+
+// WrittenInstance returns the newest instance whose write was recorded, or nil.
+func (s *Store) WrittenInstance(ctx context.Context, deployment server.Deployment) (*server.Instance, error) {
+	if deployment.WrittenInstanceID == nil {
+		return nil, nil
+	}
+	row := new(instanceRow)
+	err := s.read(ctx, "instance", func(ctx context.Context, db bun.IDB) error {
+		return db.NewSelect().Model(row).Where("id = ?", *deployment.WrittenInstanceID).Scan(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &row.Instance, nil
+}
