@@ -6,12 +6,16 @@ package reporter
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -28,6 +32,7 @@ var sharedEnvironment struct {
 }
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard()) // what the tests want to see they log themselves
 	code := m.Run()
 	if env := sharedEnvironment.env; env != nil {
 		_ = env.Stop()
@@ -49,6 +54,31 @@ func sharedConfig(t *testing.T) *rest.Config {
 	return rest.CopyConfig(sharedEnvironment.config)
 }
 
+// ownEnvironment returns an API server of the test's own, to do harm to. The
+// configuration stays good when it is started again, though its certificates do
+// not.
+func ownEnvironment(t *testing.T) (*envtest.Environment, *rest.Config) {
+	t.Helper()
+	requireAssets(t)
+	env := newEnvironment()
+	// How long it lingers on open watches when it is stopped.
+	env.ControlPlane.GetAPIServer().Configure().Set("request-timeout", "5s")
+	tokens := filepath.Join(t.TempDir(), "tokens.csv")
+	if err := os.WriteFile(tokens, []byte("test-token,test-user,uid,system:masters\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env.ControlPlane.GetAPIServer().Configure().Set("token-auth-file", tokens)
+	config, err := env.Start()
+	if err != nil {
+		t.Fatalf("starting an API server: %v", err)
+	}
+	t.Cleanup(func() { _ = env.Stop() })
+	return env, &rest.Config{
+		Host: "https://" + strings.TrimPrefix(config.Host, "https://"), BearerToken: "test-token",
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}
+}
+
 // requireAssets skips tests that need an API server where there is none; make
 // test sets the variable.
 func requireAssets(t *testing.T) {
@@ -68,7 +98,7 @@ func newEnvironment() *envtest.Environment {
 func testScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, styrminv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, styrminv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
