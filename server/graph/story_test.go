@@ -378,3 +378,68 @@ func (p *play) tellDeletion(running string) {
 		map[string]any{"kind": "DELETE"}, map[string]any{"kind": "SCALE"}, map[string]any{"kind": "SCALE"},
 	}, tasks["deployment"].(map[string]any)["tasks"])
 }
+
+// TestRefusedChangesNameTheirFieldAndChangeNothing tries what a careless caller
+// gets wrong, on a deployment that waits for its creation.
+func TestRefusedChangesNameTheirFieldAndChangeNothing(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, url string) {
+		p, create := newPlay(t, url)
+		input := func(change map[string]any) map[string]any {
+			input := map[string]any{"name": "blog", "environment": "prod", "clusterId": p.cluster.ID, "spec": shopSpec("1")}
+			for key, value := range change {
+				input[key] = value
+			}
+			return map[string]any{"input": input}
+		}
+		const creation = `mutation ($input: CreateDeploymentInput!) { createDeployment(input: $input) { id } }`
+		for name, test := range map[string]struct {
+			query     string
+			variables map[string]any
+			code      server.Code
+			field     string
+		}{
+			"a name that is none":        {creation, input(map[string]any{"name": "My Blog"}), server.CodeInvalidInput, "input.name"},
+			"a name that is taken":       {creation, input(map[string]any{"name": "shop"}), server.CodeConflict, "input.name"},
+			"no environment":             {creation, input(map[string]any{"environment": ""}), server.CodeInvalidInput, "input.environment"},
+			"an unknown cluster":         {creation, input(map[string]any{"clusterId": "none"}), server.CodeNotFound, "input.clusterId"},
+			"a spec that is a list":      {creation, input(map[string]any{"spec": []any{}}), server.CodeInvalidInput, "input.spec"},
+			"a spec with an id":          {creation, input(map[string]any{"spec": map[string]any{"deploymentId": "x"}}), server.CodeInvalidInput, "input.spec.deploymentId"},
+			"an unknown deployment":      {`mutation { deleteDeployment(id: "none") { id } }`, nil, server.CodeNotFound, ""},
+			"a component that is none":   {`mutation ($d: ID!) { scaleDeployment(id: $d, replicas: [{component: "web", replicas: 1}]) { id } }`, nil, server.CodeInvalidInput, "replicas[0].component"},
+			"replicas below nothing":     {`mutation ($d: ID!) { scaleDeployment(id: $d, replicas: [{component: "server", replicas: -1}]) { id } }`, nil, server.CodeInvalidInput, "replicas[0].replicas"},
+			"replicas beyond 32 bits":    {`mutation ($d: ID!) { scaleDeployment(id: $d, replicas: [{component: "server", replicas: 9223372036854775807}]) { id } }`, nil, server.CodeInvalidInput, "replicas[0].replicas"},
+			"no components":              {`mutation ($d: ID!) { stopComponents(deploymentId: $d, components: []) { id } }`, nil, server.CodeInvalidInput, "components"},
+			"a null among components":    {`mutation ($d: ID!) { stopComponents(deploymentId: $d, components: [null]) { id } }`, nil, server.CodeInvalidInput, ""},
+			"a job that is none":         {`mutation ($d: ID!) { runJob(deploymentId: $d, job: "none") { id } }`, nil, server.CodeInvalidInput, "job"},
+			"an empty version":           {`mutation ($d: ID!) { updateDeploymentVersion(id: $d, version: "") { id } }`, nil, server.CodeInvalidInput, "version"},
+			"an empty key":               {`mutation ($d: ID!) { deleteDeployment(id: $d, idempotencyKey: "") { id } }`, nil, server.CodeInvalidInput, "idempotencyKey"},
+			"a lease of nothing":         {`mutation ($c: ID!) { claimTask(clusterId: $c, workerId: "w", leaseSeconds: 0) { name } }`, nil, server.CodeInvalidInput, "leaseSeconds"},
+			"a lease of a week":          {`mutation ($c: ID!) { claimTask(clusterId: $c, workerId: "w", leaseSeconds: 604800) { name } }`, nil, server.CodeInvalidInput, "leaseSeconds"},
+			"a worker without a name":    {`mutation ($c: ID!) { claimTask(clusterId: $c, workerId: "") { name } }`, nil, server.CodeInvalidInput, "workerId"},
+			"a step before the claim":    {`mutation ($t: ID!) { startStep(taskId: $t, workerId: "w", stepId: "x") { id } }`, nil, server.CodeConflict, ""},
+			"a page of nothing":          {`query ($d: ID!) { deployment(id: $d) { tasks(first: 0) { id } } }`, nil, server.CodeInvalidInput, "first"},
+			"an end that is none":        {`mutation ($t: ID!) { finishTask(taskId: $t, workerId: "w", status: RUNNING) { id } }`, nil, server.CodeInvalidInput, "status"},
+			"a cluster name that is bad": {`mutation { createCluster(input: {name: "Demo Cluster"}) { agentToken } }`, nil, server.CodeInvalidInput, "input.name"},
+			"a token without a name":     {`mutation { createToken(name: " ", role: VIEWER) { secret } }`, nil, server.CodeInvalidInput, "name"},
+			"a token of no role":         {`mutation { createToken(name: "x", role: AGENT) { secret } }`, nil, server.CodeInvalidInput, ""},
+		} {
+			t.Run(name, func(t *testing.T) {
+				before := p.task(create)
+				if test.variables == nil {
+					test.variables = map[string]any{"d": p.deployment, "c": p.cluster.ID, "t": create}
+				}
+				got := p.call(server.RoleAdmin, test.query, test.variables)
+				if len(got.Errors) == 0 || got.code() != string(test.code) || got.Errors[0].Extensions.Field != test.field {
+					t.Errorf("got %s, want %s of %q", got.body, test.code, test.field)
+				}
+				if diff := cmp.Diff(before, p.task(create)); diff != "" {
+					t.Errorf("the call changed the task:\n%s", diff)
+				}
+				deployments := p.data(server.RoleViewer, `{ deployments { id tasks { id } } }`, nil)["deployments"].([]any)
+				if len(deployments) != 1 {
+					t.Errorf("there are %d deployments", len(deployments))
+				}
+			})
+		}
+	})
+}
