@@ -169,6 +169,16 @@ func (f *fixture) touch(obj client.Object, namespace, name string) {
 	})
 }
 
+// podName returns the name of one of the deployment's pods.
+func (f *fixture) podName() string {
+	f.t.Helper()
+	pods := &corev1.PodList{}
+	if err := f.client.List(f.t.Context(), pods, client.InNamespace(f.target)); err != nil || len(pods.Items) == 0 {
+		f.t.Fatalf("finding a pod: %d pods, %v", len(pods.Items), err)
+	}
+	return pods.Items[0].Name
+}
+
 // made lists what is in the target namespace and carries the deployment's id, as
 // "<kind> <name>".
 func (f *fixture) made() []string {
