@@ -1,0 +1,208 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/store/storetest"
+)
+
+// The cluster of the benchmarks.
+const (
+	benchNamespaces = 100
+	benchPods       = 100 // in each namespace
+)
+
+// bench is a server with one reporting cluster.
+type bench struct {
+	*testing.B
+	handler  http.Handler
+	resolver *Resolver
+	agent    string
+	admin    string
+	session  string
+	sequence int
+}
+
+// onEachDatabase runs a benchmark on each database, in a cluster whose pods are
+// reported already.
+func onEachDatabase(b *testing.B, run func(*bench)) {
+	for name, open := range map[string]func(testing.TB) string{"SQLite": storetest.SQLite, "PostgreSQL": storetest.Postgres} {
+		b.Run(name, func(b *testing.B) {
+			clock := storetest.NewClock()
+			s := &bench{B: b, resolver: &Resolver{
+				Store: storetest.Open(b, open(b), clock), Version: "test", ReportInterval: 5 * time.Second,
+				ReportTimeout: time.Minute, Now: clock.Now, Log: logr.Discard(), Metrics: NewMetrics(prometheus.NewRegistry()),
+			}}
+			s.handler = NewHandler(s.resolver, Options{})
+			s.prepare()
+			s.report(benchReport(0, full))
+			run(s)
+		})
+	}
+}
+
+func (b *bench) prepare() {
+	b.Helper()
+	cluster, agent, err := b.resolver.Store.CreateCluster(b.Context(), "c1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, b.admin, err = b.resolver.Store.CreateToken(b.Context(), "admin", server.RoleAdmin)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.agent = agent
+	session, err := b.resolver.Store.OpenSession(b.Context(), server.Identity{Role: server.RoleAdmin},
+		server.OpenSession{ClusterID: cluster.ID, ClusterUID: "u"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.session = session.ID
+}
+
+func (b *bench) post(token string, body []byte) *httptest.ResponseRecorder {
+	b.Helper()
+	request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/graphql", bytes.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+token)
+	recorder := httptest.NewRecorder()
+	b.handler.ServeHTTP(recorder, request)
+	if recorder.Code != http.StatusOK || bytes.Contains(recorder.Body.Bytes(), []byte(`"errors"`)) ||
+		bytes.Contains(recorder.Body.Bytes(), []byte(`"resend":["`)) {
+		b.Fatalf("got %d %.500s", recorder.Code, recorder.Body)
+	}
+	return recorder
+}
+
+// body encodes a report of the namespaces under the next sequence.
+func (b *bench) body(namespaces []any) []byte {
+	b.Helper()
+	b.sequence++
+	text, err := json.Marshal(map[string]any{"query": reportPods, "variables": map[string]any{
+		"report": map[string]any{
+			"sessionId": b.session, "sequence": b.sequence,
+			"observedAt": "2026-11-29T12:00:00Z", "sentAt": "2026-11-29T12:00:00Z",
+		},
+		"namespaces": namespaces,
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
+
+func (b *bench) report(namespaces []any) { b.post(b.agent, b.body(namespaces)) }
+
+// The ways to send a namespace.
+const (
+	full = iota
+	byChanges
+	byDigest
+)
+
+// benchReport is the cluster in its n-th state: in each state one other pod of
+// each namespace, 1 % of all, has restarted once more.
+func benchReport(n, how int) []any {
+	namespaces := make([]any, benchNamespaces)
+	for i := range namespaces {
+		namespace := map[string]any{"namespace": fmt.Sprintf("prod-app-%d", i), "digest": fmt.Sprintf("digest-%d-%d", i, n)}
+		switch how {
+		case full:
+			pods := make([]any, benchPods)
+			for j := range pods {
+				pods[j] = benchPod(i, j, restartsIn(n, j))
+			}
+			namespace["pods"] = pods
+		case byChanges:
+			changed := n % benchPods
+			namespace["base"] = fmt.Sprintf("digest-%d-%d", i, n-1)
+			namespace["pods"] = []any{benchPod(i, changed, restartsIn(n, changed))}
+			namespace["gone"] = []any{}
+		}
+		namespaces[i] = namespace
+	}
+	return namespaces
+}
+
+// restartsIn counts how often the pod was the changed one up to state n.
+func restartsIn(n, pod int) int {
+	restarts := n / benchPods
+	if pod <= n%benchPods && n > 0 {
+		restarts++
+	}
+	return restarts
+}
+
+func benchPod(namespace, pod, restarts int) any {
+	name := fmt.Sprintf("app-%d-server-7d9c5b8f6d-%05d", namespace, pod)
+	return map[string]any{
+		"uid": fmt.Sprintf("6f1c0f3e-5b0a-4c53-9d7b-%06d%06d", namespace, pod), "name": name,
+		"node": fmt.Sprintf("node-%d.example.com", pod%50), "phase": "Running", "status": "Running", "ready": true,
+		"readyContainers": 2, "totalContainers": 2, "restarts": restarts, "createdAt": "2026-11-29T10:00:00Z",
+		"startedAt": "2026-11-29T10:00:01Z", "ownerKind": "ReplicaSet", "ownerName": "app-server-7d9c5b8f6d", "component": "server",
+		"containers": []any{benchContainer("server", restarts), benchContainer("proxy", 0)},
+	}
+}
+
+func benchContainer(name string, restarts int) any {
+	return map[string]any{
+		"name": name, "kind": "APP", "image": "registry.example.com/shop/" + name + ":2.4.1", "ready": true,
+		"restarts": restarts, "state": "RUNNING", "startedAt": "2026-11-29T10:00:05Z",
+	}
+}
+
+// measure runs the reports and tells the CPU time that each took in this
+// process, the database's own included where it is part of it.
+func (b *bench) measure(how int) {
+	state := 0
+	var cpu time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		if how != byDigest {
+			state++
+		}
+		body := b.body(benchReport(state, how))
+		b.StartTimer()
+		before := cpuTime()
+		b.post(b.agent, body)
+		cpu += cpuTime() - before
+	}
+	b.ReportMetric(float64(cpu.Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkReportByChanges: 10,000 pods of which 1 % changed, as changes.
+func BenchmarkReportByChanges(b *testing.B) {
+	onEachDatabase(b, func(s *bench) { s.measure(byChanges) })
+}
+
+// BenchmarkReportInFull: 10,000 pods of which 1 % changed, all of them sent.
+func BenchmarkReportInFull(b *testing.B) {
+	onEachDatabase(b, func(s *bench) { s.measure(full) })
+}
+
+// BenchmarkReportByDigest: 10,000 pods of which none changed.
+func BenchmarkReportByDigest(b *testing.B) {
+	onEachDatabase(b, func(s *bench) { s.measure(byDigest) })
+}
