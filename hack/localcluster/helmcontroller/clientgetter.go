@@ -29,8 +29,8 @@ func newClientGetter(config *rest.Config, namespace string) (*clientGetter, erro
 	return &clientGetter{config: config, namespace: namespace, discovery: memory.NewMemCacheClient(d)}, nil
 }
 
-// ToRESTConfig implements genericclioptions.RESTClientGetter.
-func (g *clientGetter) ToRESTConfig() (*rest.Config, error) { return g.config, nil }
+// ToRESTConfig implements genericclioptions.RESTClientGetter. Callers change what they get.
+func (g *clientGetter) ToRESTConfig() (*rest.Config, error) { return rest.CopyConfig(g.config), nil }
 
 // ToDiscoveryClient implements genericclioptions.RESTClientGetter.
 func (g *clientGetter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {

@@ -36,17 +36,18 @@ type blocked struct {
 	again   time.Duration
 }
 
-// prerequisites finds what the HelmRelease asks for, or what keeps it from being found.
-func (r *Reconciler) prerequisites(ctx context.Context, hr *helmv2.HelmRelease) (desired, *blocked, error) {
+// prerequisites finds what the HelmRelease asks for, or what keeps it from being found. The source is its HelmChart as this
+// reconciliation has seen or written it last.
+func (r *Reconciler) prerequisites(ctx context.Context, hr *helmv2.HelmRelease, source *sourcev1.HelmChart) (desired, *blocked, error) {
 	if message := unsupported(hr); message != "" {
 		return desired{}, &blocked{reason: reasonValuesError, message: message}, nil
 	}
 	if message, err := r.unreadyDependency(ctx, hr); err != nil || message != "" {
 		return desired{}, &blocked{reason: helmv2.DependencyNotReadyReason, message: message, again: recheckDelay}, err
 	}
-	loaded, obstacle, err := r.loadChart(ctx, hr)
-	if err != nil || obstacle != nil {
-		return desired{}, obstacle, err
+	loaded, obstacle := loadChart(hr, source)
+	if obstacle != nil {
+		return desired{}, obstacle, nil
 	}
 	values := hr.GetValues()
 	configDigest, err := digestValues(values)
@@ -96,17 +97,37 @@ func (r *Reconciler) unreadyDependency(ctx context.Context, hr *helmv2.HelmRelea
 	return "", nil
 }
 
-// applyChartTemplate makes the HelmChart of spec.chart, from which the source controller makes the artifact.
-func (r *Reconciler) applyChartTemplate(ctx context.Context, hr *helmv2.HelmRelease) error {
+// chartOf returns the HelmChart of a HelmRelease, or nil when there is none. It makes the one of spec.chart, from which
+// the source controller then makes the artifact.
+func (r *Reconciler) chartOf(ctx context.Context, hr *helmv2.HelmRelease) (*sourcev1.HelmChart, error) {
 	key, _ := chartKey(hr)
-	if hr.Spec.Chart == nil || hr.Status.HelmChart != "" && hr.Status.HelmChart != key.String() {
+	if hr.Status.HelmChart != "" && (hr.Spec.Chart == nil || hr.Status.HelmChart != key.String()) {
 		if err := r.deleteChart(ctx, hr); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if hr.Spec.Chart == nil {
-		return nil
+	existing := &sourcev1.HelmChart{}
+	err := r.reader.Get(ctx, key, existing)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the HelmChart: %w", err)
 	}
+	if hr.Spec.Chart == nil {
+		if err != nil {
+			return nil, nil
+		}
+		return existing, nil
+	}
+	if err != nil {
+		existing = nil
+	}
+	return r.applyChartTemplate(ctx, hr, key, existing)
+}
+
+// applyChartTemplate makes the HelmChart of spec.chart, or changes the existing one, and returns it as it was written: its
+// status is that of the generation before, whatever the source controller has done since.
+func (r *Reconciler) applyChartTemplate(
+	ctx context.Context, hr *helmv2.HelmRelease, key types.NamespacedName, existing *sourcev1.HelmChart,
+) (*sourcev1.HelmChart, error) {
 	template := hr.Spec.Chart.Spec
 	wanted := sourcev1.HelmChartSpec{
 		Chart:             template.Chart,
@@ -116,9 +137,9 @@ func (r *Reconciler) applyChartTemplate(ctx context.Context, hr *helmv2.HelmRele
 		ReconcileStrategy: template.ReconcileStrategy,
 		ValuesFiles:       template.ValuesFiles,
 	}
-	var existing sourcev1.HelmChart
-	switch err := r.reader.Get(ctx, key, &existing); {
-	case apierrors.IsNotFound(err):
+	hr.Status.HelmChart = key.String()
+	switch {
+	case existing == nil:
 		created := &sourcev1.HelmChart{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: key.Namespace, Name: key.Name,
@@ -127,19 +148,17 @@ func (r *Reconciler) applyChartTemplate(ctx context.Context, hr *helmv2.HelmRele
 			Spec: wanted,
 		}
 		if err := r.client.Create(ctx, created); err != nil {
-			return fmt.Errorf("create the HelmChart: %w", err)
+			return nil, fmt.Errorf("create the HelmChart: %w", err)
 		}
-	case err != nil:
-		return fmt.Errorf("read the HelmChart: %w", err)
+		return created, nil
 	case !sameChart(existing.Spec, wanted):
 		base := existing.DeepCopy()
 		existing.Spec = wanted
-		if err := r.client.Patch(ctx, &existing, client.MergeFrom(base)); err != nil {
-			return fmt.Errorf("change the HelmChart: %w", err)
+		if err := r.client.Patch(ctx, existing, client.MergeFrom(base)); err != nil {
+			return nil, fmt.Errorf("change the HelmChart: %w", err)
 		}
 	}
-	hr.Status.HelmChart = key.String()
-	return nil
+	return existing, nil
 }
 
 // sameChart compares what a template decides; the API server may have defaulted the rest.
@@ -168,27 +187,24 @@ func (r *Reconciler) deleteChart(ctx context.Context, hr *helmv2.HelmRelease) er
 }
 
 // loadChart loads the artifact of the HelmChart, or says why there is none.
-func (r *Reconciler) loadChart(ctx context.Context, hr *helmv2.HelmRelease) (*chart.Chart, *blocked, error) {
+func loadChart(hr *helmv2.HelmRelease, source *sourcev1.HelmChart) (*chart.Chart, *blocked) {
 	key, found := chartKey(hr)
-	if !found {
-		return nil, &blocked{reason: helmv2.ArtifactFailedReason, message: "neither spec.chart nor spec.chartRef is set"}, nil
-	}
-	var source sourcev1.HelmChart
-	if err := r.reader.Get(ctx, key, &source); apierrors.IsNotFound(err) {
+	switch {
+	case !found:
+		return nil, &blocked{reason: helmv2.ArtifactFailedReason, message: "neither spec.chart nor spec.chartRef is set"}
+	case source == nil:
 		return nil, &blocked{
 			reason:  helmv2.ArtifactFailedReason,
 			message: fmt.Sprintf("could not get Source object: HelmChart.source.toolkit.fluxcd.io %q not found", key.Name),
 			again:   recheckDelay,
-		}, nil
-	} else if err != nil {
-		return nil, nil, fmt.Errorf("read the HelmChart: %w", err)
+		}
 	}
-	if message := unreadyChart(&source); message != "" {
+	if message := unreadyChart(source); message != "" {
 		return nil, &blocked{
 			reason:  reasonSourceNotReady,
 			message: fmt.Sprintf("HelmChart '%s' is not ready: %s", key, message),
 			again:   recheckDelay,
-		}, nil
+		}
 	}
 	loaded, err := loadArtifact(source.GetArtifact().URL)
 	if err != nil {
@@ -196,9 +212,9 @@ func (r *Reconciler) loadChart(ctx context.Context, hr *helmv2.HelmRelease) (*ch
 			reason:  helmv2.ArtifactFailedReason,
 			message: fmt.Sprintf("Could not load chart: %s", err),
 			again:   recheckDelay,
-		}, nil
+		}
 	}
-	return loaded, nil, nil
+	return loaded, nil
 }
 
 // unreadyChart says why a HelmChart's artifact must not be used; empty when it may.

@@ -96,14 +96,15 @@ func (r *Reconciler) reconcile(ctx context.Context, hr *helmv2.HelmRelease, p *s
 	if hr.Spec.Suspend {
 		return outcome{settled: true}, nil
 	}
-	if err := r.applyChartTemplate(ctx, hr); err != nil {
+	source, err := r.chartOf(ctx, hr)
+	if err != nil {
 		return outcome{}, err
 	}
 	markReconciling(hr, fluxmeta.ProgressingReason, "Fulfilling prerequisites")
 	if err := p.patch(ctx, hr); err != nil {
 		return outcome{}, err
 	}
-	want, blocked, err := r.prerequisites(ctx, hr)
+	want, blocked, err := r.prerequisites(ctx, hr, source)
 	if err != nil {
 		return outcome{}, err
 	}

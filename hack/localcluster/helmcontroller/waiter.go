@@ -84,7 +84,10 @@ func (w *waiter) WaitForDelete(resources kube.ResourceList, timeout time.Duratio
 			}
 			left = append(left, describe(info, status.TerminatingStatus))
 		}
-		return len(left) == 0, fmt.Errorf("timeout waiting for: [%s]", strings.Join(left, ", "))
+		if len(left) > 0 {
+			return false, fmt.Errorf("timeout waiting for: [%s]", strings.Join(left, ", "))
+		}
+		return true, nil
 	})
 }
 
