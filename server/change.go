@@ -5,6 +5,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -131,7 +132,9 @@ func (s *State) newestSpec() (spec, error) {
 }
 
 // projected is the spec that the queued tasks lead to, their hooks included
-// (W5), or nil. A change that will fail when its turn comes leads nowhere.
+// (W5), or nil. Those of the running flow that are done already are done again,
+// to the same end. A change that cannot be made, and a flow that has failed,
+// lead nowhere.
 func (s *State) projected() (spec, error) {
 	leads, err := s.newestSpec()
 	if err != nil {
@@ -139,31 +142,34 @@ func (s *State) projected() (spec, error) {
 	}
 	for i := range s.Tasks {
 		task := &s.Tasks[i]
-		if task.FlowEnded() || task.IsHookTask() {
+		if task.FlowEnded() || task.IsHookTask() || task.hasFailedStep() {
 			continue
 		}
-		for j := range task.Steps {
-			for _, change := range task.awaited(&task.Steps[j]) {
-				if next, err := change.apply(leads); err == nil {
-					leads = next
-				}
+		for _, change := range task.changes() {
+			if next, err := change.apply(leads); err == nil {
+				leads = next
 			}
 		}
 	}
 	return leads, nil
 }
 
-// awaited is what the step is still to do to the spec.
-func (t *Task) awaited(step *Step) []Change {
-	switch {
-	case !step.Unfinished():
-		return nil
-	case step.Hook != nil:
-		return []Change{*step.Hook}
-	case step.Name == stepWrite && !t.Recorded():
-		return []Change{t.Change}
+// changes are what the task's flow does to the spec, in order.
+func (t *Task) changes() []Change {
+	var changes []Change
+	for i := range t.Steps {
+		switch step := &t.Steps[i]; {
+		case step.Hook != nil:
+			changes = append(changes, *step.Hook)
+		case step.Name == stepWrite:
+			changes = append(changes, t.Change)
+		}
 	}
-	return nil
+	return changes
+}
+
+func (t *Task) hasFailedStep() bool {
+	return slices.ContainsFunc(t.Steps, func(step Step) bool { return step.Status == StepFailed })
 }
 
 // addTask adds a task for the change; declared is the spec that it leads to.

@@ -56,6 +56,25 @@ func TestW5NothingChanges(t *testing.T) {
 			},
 			updateTo(strings.ReplaceAll(shopSpec, "2.4.0", "2.5.0")), false,
 		},
+		"an update to that while a hook's own task waits": {
+			func(w *world) {
+				w.request(upgradeTo("2.5.0"))
+				upgrade := w.claim()
+				w.start(upgrade, preHook)
+				_, err := w.StartHookTask(upgrade, testWorker, w.step(upgrade, preHook).ID, stopServer, w.now, w.newID)
+				w.must(err)
+			},
+			updateTo(strings.ReplaceAll(shopSpec, "2.4.0", "2.5.0")), false,
+		},
+		"an update to that when the upgrade has failed a step": {
+			func(w *world) {
+				w.request(upgradeTo("2.5.0"))
+				upgrade := w.claim()
+				w.start(upgrade, preHook)
+				w.fail(upgrade, preHook, "no")
+			},
+			updateTo(strings.ReplaceAll(shopSpec, "2.4.0", "2.5.0")), true,
+		},
 		"an update to what runs, when a stop is queued": {func(w *world) { w.request(stopServer) }, updateTo(shopSpec), true},
 		"a queued change that will fail leads nowhere": {
 			func(w *world) {
@@ -71,6 +90,15 @@ func TestW5NothingChanges(t *testing.T) {
 				w.report(w.flow(task), "Failed", "Error")
 			},
 			scaleTo(4), true,
+		},
+		"an update to what has failed, when it is queued again": {
+			func(w *world) {
+				task := w.request(scaleTo(4))
+				w.claim()
+				w.report(w.flow(task), "Failed", "Error")
+				w.request(scaleTo(4))
+			},
+			scaleTo(4), false,
 		},
 		"an update to the same spec when the object is missing": {func(w *world) { w.pass(5); w.ApplyAbsence(w.now) }, updateTo(shopSpec), true},
 	}

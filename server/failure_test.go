@@ -101,6 +101,10 @@ func TestR7NamedPods(t *testing.T) {
 			[]PodStatus{inPhase("Succeeded", podOf("s-1", "a", 0, terminated("app", "Completed", 0), as(ContainerKindSidecar, terminated("proxy", "Error", 143))))},
 			nil,
 		},
+		"in a pod that has succeeded the others do": {
+			[]PodStatus{inPhase("Succeeded", podOf("s-1", "a", 0, terminated("app", "Error", 1)))},
+			[]string{"pod a: container app Error (exit code 1)"},
+		},
 		"in a pod that runs they do": {
 			[]PodStatus{podOf("s-1", "a", 0, healthy, as(ContainerKindSidecar, terminated("proxy", "Error", 1)))},
 			[]string{"pod a: container proxy Error (exit code 1)"},
@@ -112,6 +116,14 @@ func TestR7NamedPods(t *testing.T) {
 		"a pod that an old rollout replaced does not make it the newest": {
 			[]PodStatus{podOf("s-1", "a", 0, healthy), podOf("s-1", "b", 20, crash), podOf("s-2", "c", 9, crash)},
 			[]string{"pod c: container app CrashLoopBackOff (Error, exit code 1)", "pod b: container app CrashLoopBackOff (Error, exit code 1)"},
+		},
+		"finished pods come after live ones of any rollout": {
+			[]PodStatus{inPhase("Failed", podOf("s-2", "a", 9, terminated("app", "Error", 1))), podOf("s-1", "b", 0, crash), podOf("s-2", "c", 9, crash)},
+			[]string{
+				"pod c: container app CrashLoopBackOff (Error, exit code 1)",
+				"pod b: container app CrashLoopBackOff (Error, exit code 1)",
+				"pod a: container app Error (exit code 1)",
+			},
 		},
 		"pods that are being deleted come last (case A10)": {
 			[]PodStatus{deleted(podOf("s-2", "a", 9, terminated("app", "Error", 143))), podOf("s-1", "b", 0, crash), inPhase("Failed", podOf("s-1", "c", 0, terminated("app", "Error", 1)))},
@@ -175,6 +187,11 @@ func TestR7NewestRollout(t *testing.T) {
 		withOwner("Job", "migrate-2", nil, 9),
 		{Name: "bare"},
 	}
+	gone := withOwner("ReplicaSet", "shop-server-333", nil, 20)
+	gone.DeletionRequestedAt = atPtr(21)
+	finished := withOwner("ReplicaSet", "shop-server-444", nil, 20)
+	finished.Phase = "Failed"
+	pods = append(pods, gone, finished)
 	got := newestOwners(pods)
 	want := map[podOwner]bool{
 		{"ReplicaSet", "shop-server-222"}: true, {"ReplicaSet", "shop-web-111"}: true,

@@ -372,6 +372,17 @@ func TestW1EndedFlowLeavesNothingWaiting(t *testing.T) {
 	w.wantStatus(DeploymentRunning)
 }
 
+func TestW1RunningHookTaskOutlivesItsParent(t *testing.T) {
+	w, task := upgrading(t)
+	hook := w.hook(task, preHook)
+	w.end(task, TaskFailed)
+	if got := w.Tasks.Find(hook).Status; got != TaskRunning {
+		t.Errorf("hook task is %s", got)
+	}
+	w.flow(hook)
+	w.wantResult(hook, ResultRunning)
+}
+
 func TestW1TextOfFlowsIsCleaned(t *testing.T) {
 	w := newWorld(t)
 	task := w.claim()

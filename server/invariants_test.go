@@ -126,6 +126,9 @@ func (g *game) checkStep(task *Task, step *Step) {
 	if task.FlowEnded() && step.Unfinished() && (step.Kind != StepOperatorPhase || !task.Recorded()) {
 		g.t.Errorf("step %q is %s after the flow of task %s", step.Name, step.Status, task.ID)
 	}
+	if step.Status == StepCancelled && !task.FlowEnded() {
+		g.t.Errorf("step %q was cancelled before the flow of task %s ended", step.Name, task.ID)
+	}
 	if n := len(step.Attempts); n > 0 && step.Attempts[n-1].Status != step.Status {
 		g.t.Errorf("step %q is %s, its newest attempt %s", step.Name, step.Status, step.Attempts[n-1].Status)
 	}

@@ -38,6 +38,15 @@ func TestR3LastReportIsTheReceiptOfACompleteReport(t *testing.T) {
 	if !state.Observed.LastReportAt.Equal(at(5)) {
 		t.Errorf("row's last report %s, want that of the complete one", state.Observed.LastReportAt)
 	}
+	state.ApplyReport(observed, noPods, complete(15))
+	if !state.Deployment.LastReportAt.Equal(at(15)) || !state.Observed.LastReportAt.Equal(at(15)) {
+		t.Errorf("last reports %s and %s, want those of the next complete one", state.Deployment.LastReportAt, state.Observed.LastReportAt)
+	}
+	partial.At, observed.UID = at(20), "another object"
+	state.ApplyReport(observed, noPods, partial)
+	if !state.Observed.LastReportAt.Equal(at(20)) {
+		t.Errorf("new row's last report %s, want its receipt", state.Observed.LastReportAt)
+	}
 }
 
 func TestR3FirstRowOfAnIncompleteReportIsFromItsReceipt(t *testing.T) {

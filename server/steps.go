@@ -106,12 +106,11 @@ func (o observation) reached() int {
 	}
 }
 
-// failing tells whether the report shows a failure (R7). In phase Ready an
-// error is no step's any more (R6).
+// failing tells whether the report shows a failure (R7). In phase Ready it
+// finds no step that it could be a failure of (R6).
 func (o observation) failing() bool {
-	phase := styrminv1.Phase(o.Phase)
-	return phase == styrminv1.PhaseFailed ||
-		phase != styrminv1.PhaseReady && styrminv1.DisplayState(o.DisplayState) == styrminv1.DisplayStateError
+	return styrminv1.Phase(o.Phase) == styrminv1.PhaseFailed ||
+		styrminv1.DisplayState(o.DisplayState) == styrminv1.DisplayStateError
 }
 
 // run shows the operator at work on the step: a failed one runs again as a new

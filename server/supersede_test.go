@@ -119,6 +119,16 @@ func TestR10LaterWriteSupersedes(t *testing.T) {
 		w.wantSteps(first, StepCancelled, StepCancelled, StepCancelled, StepCancelled)
 		w.wantResult(first, ResultFailed)
 	})
+	t.Run("tasks that wait are not superseded", func(t *testing.T) {
+		w, _, _ := rollout(t)
+		w.request(scaleTo(5))
+		waiting := w.request(scaleTo(6))
+		w.flow(w.claim())
+		w.wantSteps(waiting, StepPending, StepPending, StepPending, StepPending)
+		if got := w.claim(); got != waiting {
+			t.Errorf("claimed %s, want %s", got, waiting)
+		}
+	})
 	t.Run("the order of ids counts nothing", func(t *testing.T) {
 		w, first, _ := rollout(t)
 		second := w.request(scaleTo(5))
