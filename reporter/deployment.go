@@ -19,11 +19,14 @@ import (
 const notObserved = "Pending"
 
 // deploymentRows returns what the server is told about the deployments, sorted
-// by namespace and name.
+// by namespace and name. One that cannot be a row, since no API server serves
+// such a name, namespace or UID, is passed over (P6).
 func deploymentRows(deployments []*styrminv1.StyrminDeployment) []DeploymentStatusInput {
 	rows := make([]DeploymentStatusInput, 0, len(deployments))
 	for _, deployment := range deployments {
-		rows = append(rows, deploymentRow(deployment))
+		if isIdentity(string(deployment.UID)) && isIdentity(deployment.Name) && isIdentity(deployment.Namespace) {
+			rows = append(rows, deploymentRow(deployment))
+		}
 	}
 	slices.SortFunc(rows, func(a, b DeploymentStatusInput) int {
 		return cmp.Or(

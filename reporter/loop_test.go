@@ -206,3 +206,10 @@ func TestP3WhatCannotBeReadIsNotSentAndDeletesNothing(t *testing.T) {
 		})
 	}
 }
+
+func withPhase(phase styrminv1.Phase) func(*styrminv1.StyrminDeployment) {
+	return func(d *styrminv1.StyrminDeployment) {
+		d.ResourceVersion = string(phase)
+		d.Status.Phase = phase
+	}
+}

@@ -295,6 +295,15 @@ func (r *namespaceReport) size() int {
 	return size
 }
 
+// sizeOf returns about how many bytes the rows of the reports take.
+func sizeOf(reports []namespaceReport) int {
+	size := 0
+	for i := range reports {
+		size += reports[i].size()
+	}
+	return size
+}
+
 // shortDigest writes the first 128 bits of a hash, which suffice against
 // accident, as text.
 func shortDigest(sum []byte) string {

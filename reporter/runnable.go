@@ -276,7 +276,7 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 	reports := l.podTable.report(l.maxRowBytes)
 	result, err := l.session.reportPods(ctx, provenAt, reports)
 	if isRefused(err, codeTooLarge) {
-		l.maxRowBytes = max(minRowBytes, l.maxRowBytes/2)
+		l.maxRowBytes = max(minRowBytes, sizeOf(reports)/2)
 	}
 	if err != nil {
 		return err

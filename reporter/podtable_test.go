@@ -1,0 +1,397 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// travelled says what of a namespace was in a report.
+type travelled struct {
+	Whole   bool
+	Pods    []string
+	Gone    []string
+	HasBase bool
+}
+
+// travels returns what of each namespace was in the only report of pods among
+// the requests.
+func travels(t *testing.T, requests []modelRequest) map[string]travelled {
+	t.Helper()
+	var result map[string]travelled
+	for i := range requests {
+		if requests[i].OperationName != "ReportPodStatuses" {
+			continue
+		}
+		if result != nil {
+			t.Fatal("There are several reports of pods")
+		}
+		result = map[string]travelled{}
+		for _, namespace := range requests[i].Variables.Namespaces {
+			what := travelled{Whole: namespace.Base == nil && namespace.Pods != nil, HasBase: namespace.Base != nil, Gone: namespace.Gone}
+			for _, pod := range namespace.Pods {
+				what.Pods = append(what.Pods, pod.Name)
+			}
+			result[namespace.Namespace] = what
+		}
+	}
+	return result
+}
+
+func withVersion(version int) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.ResourceVersion = strconv.Itoa(version) }
+}
+
+func withMessage(message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Status.Message = message }
+}
+
+func TestP7WhatIsAcknowledgedDoesNotTravelAgain(t *testing.T) {
+	first := func() []*corev1.Pod {
+		return []*corev1.Pod{testPod("a", "a-0"), testPod("a", "a-1"), testPod("b", "b-0")}
+	}
+	whole := map[string]travelled{
+		"a": {Whole: true, Pods: []string{"a-0", "a-1"}},
+		"b": {Whole: true, Pods: []string{"b-0"}},
+	}
+	for name, tc := range map[string]struct {
+		happens func(t *testing.T, h *harness, l *loop)
+		want    map[string]travelled
+	}{
+		"nothing changes": {
+			happens: func(*testing.T, *harness, *loop) {},
+			want:    map[string]travelled{"a": {}, "b": {}},
+		},
+		"a pod changes": {
+			happens: func(_ *testing.T, h *harness, _ *loop) {
+				h.pods.objects[1] = testPod("a", "a-1", withVersion(2), withMessage("new"))
+			},
+			want: map[string]travelled{"a": {HasBase: true, Pods: []string{"a-1"}}, "b": {}},
+		},
+		"a pod changes in what is not reported": {
+			happens: func(_ *testing.T, h *harness, _ *loop) { h.pods.objects[1] = testPod("a", "a-1", withVersion(2)) },
+			want:    map[string]travelled{"a": {}, "b": {}},
+		},
+		"a pod comes and another goes": {
+			happens: func(_ *testing.T, h *harness, _ *loop) { h.pods.objects[0] = testPod("a", "a-2") },
+			want:    map[string]travelled{"a": {HasBase: true, Pods: []string{"a-2"}, Gone: []string{"uid-of-a-0"}}, "b": {}},
+		},
+		"a pod of the same name with another UID comes in its place (case C04)": {
+			happens: func(_ *testing.T, h *harness, _ *loop) {
+				h.pods.objects[0] = testPod("a", "a-0", func(p *corev1.Pod) { p.UID = "another" })
+			},
+			want: map[string]travelled{"a": {HasBase: true, Pods: []string{"a-0"}, Gone: []string{"uid-of-a-0"}}, "b": {}},
+		},
+		"a namespace loses its last pod": {
+			happens: func(_ *testing.T, h *harness, _ *loop) { h.pods.objects = h.pods.objects[:2] },
+			want:    map[string]travelled{"a": {}},
+		},
+		"a namespace gets its first pod": {
+			happens: func(_ *testing.T, h *harness, _ *loop) { h.pods.objects = append(h.pods.objects, testPod("c", "c-0")) },
+			want:    map[string]travelled{"a": {}, "b": {}, "c": {Whole: true, Pods: []string{"c-0"}}},
+		},
+		"the server wants a namespace again": {
+			happens: func(t *testing.T, h *harness, l *loop) {
+				h.server.change(func() { h.server.namespaces["a"].digest = "of something else" })
+				mustCycle(t, l)
+				h.server.received()
+			},
+			want: map[string]travelled{"a": {Whole: true, Pods: []string{"a-0", "a-1"}}, "b": {}},
+		},
+		"ten minutes have passed": {
+			happens: func(_ *testing.T, h *harness, _ *loop) { h.fakeClock.Step(fullReportInterval) },
+			want:    whole,
+		},
+		"a new session is opened": {
+			happens: func(_ *testing.T, _ *harness, l *loop) { l.session = nil },
+			want:    whole,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			h.pods.objects = first()
+			l := newLoop(h.reporter)
+			mustCycle(t, l)
+			if diff := cmp.Diff(whole, travels(t, h.server.received())); diff != "" {
+				t.Fatalf("the first report (-want +got):\n%s", diff)
+			}
+			tc.happens(t, h, l)
+			mustCycle(t, l)
+			if diff := cmp.Diff(tc.want, travels(t, h.server.received())); diff != "" {
+				t.Errorf("the next report (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(clusterPodNames(h.pods.objects), h.server.podNames()); diff != "" {
+				t.Errorf("stored pods (-cluster +server):\n%s", diff)
+			}
+		})
+	}
+}
+
+func clusterPodNames(pods []*corev1.Pod) []string {
+	names := []string{}
+	for _, pod := range pods {
+		names = append(names, pod.Namespace+"/"+pod.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestP7TheServerHasWhatTheClusterHas lets a cluster change at random, and
+// answers get lost, sessions end and the server forget; whenever a cycle
+// succeeds and the server wants nothing again, the two are equal.
+func TestP7TheServerHasWhatTheClusterHas(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's own chance
+			h := newHarness(t)
+			l := newLoop(h.reporter)
+			cluster := map[types.UID]*corev1.Pod{}
+			version := 1
+			compared := 0
+			for range 60 {
+				changeAtRandom(random, cluster, &version)
+				h.pods.objects = slices.Collect(maps.Values(cluster))
+				harmAtRandom(random, h)
+				if random.IntN(12) == 0 {
+					h.fakeClock.Step(fullReportInterval)
+				}
+				err := l.cycle(t.Context())
+				h.server.change(func() { h.server.intercept, h.server.after = nil, nil })
+				if err != nil {
+					l.wait(err, 0)
+					continue
+				}
+				if l.podTable.awaitsResend() {
+					continue
+				}
+				compared++
+				if diff := cmp.Diff(renderedPods(cluster), h.server.storedPods()); diff != "" {
+					t.Fatalf("pods (-cluster +server):\n%s", diff)
+				}
+			}
+			if compared < 10 {
+				t.Errorf("Only %d cycles were compared", compared)
+			}
+		})
+	}
+}
+
+// awaitsResend tells whether a namespace is not acknowledged.
+func (t *podTable) awaitsResend() bool {
+	for _, namespace := range t.namespaces {
+		if namespace.acknowledged != namespace.digest {
+			return true
+		}
+	}
+	return false
+}
+
+func changeAtRandom(random *rand.Rand, cluster map[types.UID]*corev1.Pod, version *int) {
+	for range random.IntN(6) {
+		*version++
+		name := fmt.Sprintf("pod-%d", random.IntN(8))
+		pod := testPod(fmt.Sprintf("ns-%d", random.IntN(4)), name, withVersion(*version), withMessage(strconv.Itoa(random.IntN(3))))
+		// A UID comes back only in the namespace and under the name that it had.
+		pod.UID = types.UID(fmt.Sprintf("%s/%s/%d", pod.Namespace, name, random.IntN(2)))
+		if random.IntN(3) == 0 {
+			delete(cluster, pod.UID)
+		} else {
+			cluster[pod.UID] = pod
+		}
+	}
+}
+
+func harmAtRandom(random *rand.Rand, h *harness) {
+	h.server.change(func() {
+		switch random.IntN(8) {
+		case 0: // The report is lost.
+			h.server.intercept = func(w http.ResponseWriter, _ *http.Request, _ *modelRequest) bool {
+				w.WriteHeader(http.StatusBadGateway)
+				return true
+			}
+		case 1: // The answer is lost.
+			h.server.after = func(w http.ResponseWriter, _ *modelRequest) bool {
+				w.WriteHeader(http.StatusBadGateway)
+				return true
+			}
+		case 2: // The server has lost its database.
+			h.server.session = ""
+			clear(h.server.namespaces)
+		case 3: // The server has lost a namespace.
+			delete(h.server.namespaces, fmt.Sprintf("ns-%d", random.IntN(4)))
+		}
+	})
+}
+
+func renderedPods(cluster map[types.UID]*corev1.Pod) map[string]PodStatusInput {
+	pods := map[string]PodStatusInput{}
+	for uid, pod := range cluster {
+		pods[pod.Namespace+"/"+string(uid)] = podRow(pod, "")
+	}
+	return pods
+}
+
+func TestP7EqualStatesMakeEqualBytes(t *testing.T) {
+	var bodies []string
+	for range 5 {
+		h := newHarness(t)
+		for i := range 20 {
+			h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i%3), fmt.Sprintf("pod-%d", i)))
+		}
+		rand.Shuffle(len(h.pods.objects), func(i, j int) {
+			h.pods.objects[i], h.pods.objects[j] = h.pods.objects[j], h.pods.objects[i]
+		})
+		mustCycle(t, newLoop(h.reporter))
+		for _, request := range h.server.received() {
+			if request.OperationName == "ReportPodStatuses" {
+				bodies = append(bodies, string(request.raw))
+			}
+		}
+	}
+	for i := range bodies {
+		if diff := cmp.Diff(bodies[0], bodies[i]); diff != "" {
+			t.Fatalf("body (-first +later):\n%s", diff)
+		}
+	}
+}
+
+func TestP7ARowIsRenderedOnlyWhenItsPodChanges(t *testing.T) {
+	table := newPodTable()
+	pods := []*corev1.Pod{testPod("a", "a-0"), testPod("a", "a-1")}
+	if err := table.update(pods, nil); err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Clone(table.namespaces["a"].sorted[0].row)
+	// A pod with the same version is the same pod; that the row stays as it was
+	// shows that it was not looked at.
+	pods[0].Status.Message = "never to be seen"
+	if err := table.update(pods, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(before), string(table.namespaces["a"].sorted[0].row)); diff != "" {
+		t.Errorf("row (-before +after):\n%s", diff)
+	}
+	pods[0].ResourceVersion = "2"
+	if err := table.update(pods, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(table.namespaces["a"].sorted[0].row), "never to be seen") {
+		t.Error("The row of a changed pod is the old one")
+	}
+	allocations := testing.AllocsPerRun(10, func() {
+		if err := table.update(pods, nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocations > 0 {
+		t.Errorf("An unchanged snapshot allocates %v times", allocations)
+	}
+}
+
+// TestCaseB07ReportsStayWithinALimit: what is over the limit goes with the next
+// reports, and nothing is deleted meanwhile.
+func TestCaseB07ReportsStayWithinALimit(t *testing.T) {
+	h := newHarness(t)
+	for i := range 10 {
+		h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i), "pod", func(p *corev1.Pod) {
+			p.UID = types.UID(fmt.Sprintf("uid-%d", i))
+		}))
+	}
+	l := newLoop(h.reporter)
+	l.maxRowBytes = 1000
+	previous := 0
+	for range 10 {
+		mustCycle(t, l)
+		for _, request := range h.server.received() {
+			if request.OperationName == "ReportPodStatuses" && len(request.raw) > 1000+3000 {
+				t.Errorf("A report has %d bytes", len(request.raw))
+			}
+		}
+		stored := len(h.server.podNames())
+		if stored < previous {
+			t.Errorf("The server had %d pods, now %d", previous, stored)
+		}
+		previous = stored
+	}
+	if previous != 10 {
+		t.Errorf("The server has %d pods, want 10", previous)
+	}
+}
+
+func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
+	h := newHarness(t)
+	for i := range 256 {
+		h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i), "pod", withMessage(strings.Repeat("m", 1000)), func(p *corev1.Pod) {
+			p.UID = types.UID(fmt.Sprintf("uid-%d", i))
+		}))
+	}
+	h.server.intercept = func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+		if len(request.raw) < 120_000 {
+			return false
+		}
+		writeRefusal(w, codeTooLarge)
+		return true
+	}
+	l := newLoop(h.reporter)
+	for range 20 {
+		if err := l.cycle(t.Context()); err != nil && !isRefused(err, codeTooLarge) {
+			t.Fatal(err)
+		}
+	}
+	if got := len(h.server.podNames()); got != 256 {
+		t.Errorf("The server has %d pods, want 256", got)
+	}
+	// The other half is not held up by the pods.
+	if got := h.server.sequencesOf(kindDeployments); len(got) != 20 {
+		t.Errorf("Deployments were reported %d times, want 20", len(got))
+	}
+}
+
+func TestP7UnchangedDeploymentsTravelAsADigest(t *testing.T) {
+	h := newHarness(t)
+	h.deployments.objects = append(h.deployments.objects, testDeployment("shop"))
+	l := newLoop(h.reporter)
+	sent := func() []bool {
+		mustCycle(t, l)
+		var whole []bool
+		for _, request := range h.server.received() {
+			if request.OperationName == "ReportDeploymentStatuses" {
+				whole = append(whole, request.Variables.Deployments != nil)
+			}
+		}
+		return whole
+	}
+	steps := []struct {
+		name    string
+		happens func()
+		want    []bool
+	}{
+		{"the first report", func() {}, []bool{true}},
+		{"nothing changes", func() {}, []bool{false}},
+		{"the phase changes", func() { h.deployments.objects[0] = testDeployment("shop", withPhase("Ready")) }, []bool{true}},
+		{"the server has another digest", func() { h.server.change(func() { h.server.digest = "another" }) }, []bool{false}},
+		{"so it wants them again", func() {}, []bool{true}},
+		{"the last deployment goes", func() { h.deployments.objects = nil }, []bool{true}},
+		{"there are none any more", func() {}, []bool{false}},
+		{"ten minutes have passed", func() { h.fakeClock.Step(fullReportInterval + time.Second) }, []bool{true}},
+	}
+	for _, step := range steps {
+		step.happens()
+		if diff := cmp.Diff(step.want, sent()); diff != "" {
+			t.Errorf("%s: the deployments travel (-want +got):\n%s", step.name, diff)
+		}
+	}
+}

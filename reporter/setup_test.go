@@ -1,0 +1,158 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+func TestOptionsThatAreMissingOrWrongAreNamed(t *testing.T) {
+	good := Options{ServerAddress: "https://styrmin.example", AgentID: "agent-0", AgentVersion: "v1"}
+	for name, tc := range map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"nothing is wrong":         {func(*Options) {}, ""},
+		"no server":                {func(o *Options) { o.ServerAddress = "" }, "ServerAddress is required"},
+		"no agent":                 {func(o *Options) { o.AgentID = "" }, "AgentID is required"},
+		"no version":               {func(o *Options) { o.AgentVersion = "" }, "AgentVersion is required"},
+		"an interval below zero":   {func(o *Options) { o.Interval = -time.Second }, "Interval must not be negative"},
+		"a time limit below zero":  {func(o *Options) { o.RequestTimeout = -1 }, "RequestTimeout must not be negative"},
+		"an interval of its own":   {func(o *Options) { o.Interval = time.Minute }, ""},
+		"a time limit of its own ": {func(o *Options) { o.RequestTimeout = time.Minute }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := good
+			tc.change(&options)
+			completed, err := options.complete()
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("error = %v, want %q", err, tc.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if completed.Interval == 0 || completed.RequestTimeout == 0 || completed.Clock == nil || completed.Metrics == nil {
+				t.Errorf("A default is missing: %+v", completed)
+			}
+			if options.Interval != 0 && completed.Interval != options.Interval {
+				t.Errorf("Interval = %s, want %s", completed.Interval, options.Interval)
+			}
+		})
+	}
+}
+
+func TestP9TheMetricsTellHowReportingGoes(t *testing.T) {
+	h := newHarness(t)
+	h.pods.objects = []*corev1.Pod{testPod("a", "a-0"), testPod("a", "a-1")}
+	h.deployments.err = errTest
+	mustCycle(t, newLoop(h.reporter))
+	families, err := h.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := strings.TrimPrefix(family.GetName(), "styrmin_reporter_")
+			for _, label := range metric.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			switch {
+			case metric.Counter != nil:
+				got[name] = metric.Counter.GetValue()
+			case metric.Gauge != nil:
+				got[name] = metric.Gauge.GetValue()
+			default:
+				got[name] = float64(metric.Histogram.GetSampleCount())
+			}
+		}
+	}
+	now := float64(testStart.Unix())
+	want := map[string]float64{
+		"reports_total session success":       1,
+		"reports_total pods success":          1,
+		"report_duration_seconds pods":        1,
+		"objects pods":                        2,
+		"last_success_timestamp_seconds pods": now,
+		"proven_timestamp_seconds pods":       now,
+		"rejected_rows_total pods":            0,
+		"snapshot_duration_seconds":           1,
+		"superseded":                          0,
+		"unread_total styrmindeployments":     1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsOfAReporterBeforeThisOneAreUsedOn(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	first, err := newInstruments(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := newInstruments(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.reports != second.reports || first.superseded != second.superseded {
+		t.Error("The second has metrics that nobody sees")
+	}
+	clash := prometheus.NewRegistry()
+	clash.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "styrmin_reporter_superseded", Help: "Something else."}))
+	if _, err := newInstruments(clash); err == nil {
+		t.Error("A name that is taken by something else is no error")
+	}
+}
+
+func TestP7TheTransformDropsWhatIsNotOnItsList(t *testing.T) {
+	pod := testPod("a", "a-0", func(p *corev1.Pod) {
+		p.Annotations = map[string]string{"checksum/config": "x"}
+		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
+		p.Finalizers = []string{"example.com/hold"}
+		p.Spec.Volumes = []corev1.Volume{{Name: "data"}}
+		p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "TOKEN", Value: "secret"}}
+		p.Status.PodIP = "10.0.0.1"
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{containerStatus("app", running(true))}
+	})
+	want := testPod("a", "a-0", func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{containerStatus("app", running(true))}
+		p.Status.ContainerStatuses[0].ImageID = ""
+	})
+	for range 2 { // an informer may transform what is transformed
+		transformed, err := PodTransform(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, transformed); diff != "" {
+			t.Errorf("pod (-want +got):\n%s", diff)
+		}
+	}
+
+	deployment := testDeployment("shop", func(d *styrminv1.StyrminDeployment) {
+		d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "styrmin-operator"}}
+	})
+	transformed, err := StyrminDeploymentTransform(deployment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(testDeployment("shop"), transformed); diff != "" {
+		t.Errorf("deployment (-want +got):\n%s", diff)
+	}
+	if got, err := PodTransform("a tombstone"); got != "a tombstone" || err != nil {
+		t.Errorf("PodTransform of something else = %v, %v", got, err)
+	}
+}
