@@ -21,8 +21,8 @@ import (
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 
 // workload is what readiness needs of a Deployment, StatefulSet or DaemonSet.
 type workload struct {

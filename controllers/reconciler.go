@@ -20,7 +20,7 @@ import (
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
-// +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=styrmin.io,resources=styrmindeployments/status,verbs=patch
 
 // conflictRetry is when to look again after a write that met a newer object.

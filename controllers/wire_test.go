@@ -18,7 +18,9 @@ import (
 // request is one request to the API server.
 type request struct {
 	verb, group, resource, namespace, name string
-	body                                   []byte
+	// metadataOnly: the answer is to have no more than the objects' metadata.
+	metadataOnly bool
+	body         []byte
 }
 
 // String is the request as an RBAC rule would name it, and the object.
@@ -107,6 +109,7 @@ func parseRequest(r *http.Request) request {
 		out.resource += "/" + parts[2]
 	}
 	out.verb = verbOf(r, out.name)
+	out.metadataOnly = strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
 	if r.Body != nil && out.isWrite() {
 		out.body, _ = io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(out.body))

@@ -1,0 +1,166 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// readCRDs reads the CustomResourceDefinitions whose file names match.
+func readCRDs(t *testing.T, folder, pattern string) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("finding %s in %s: %d files, %v", pattern, folder, len(files), err)
+	}
+	crds := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(files))
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(bytes.TrimPrefix(data, []byte("---\n")), crd); err != nil {
+			t.Fatalf("reading %s: %v", file, err)
+		}
+		crds = append(crds, crd)
+	}
+	return crds
+}
+
+func installCRDs(t *testing.T, config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
+		t.Fatalf("installing CustomResourceDefinitions: %v", err)
+	}
+}
+
+// TestO9APIsThatComeLater: an API server without Flux and Traefik gets first the
+// one, then the other in its old group, while the operator runs. Each
+// deployment fails only for what it needs itself.
+func TestO9APIsThatComeLater(t *testing.T) {
+	environment, config, err := startAPIServer(crdFolders[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := environment.Stop(); err != nil {
+			t.Errorf("stopping the API server: %v", err)
+		}
+	})
+	startOperator(t, config, fast(), nil)
+	c := newClient(t, config)
+	routed, d := newFixture(t, c, "routed")
+	routed.create(d)
+	plain, d := newFixture(t, c, "plain")
+	d.Spec.Services[0].HTTP, d.Spec.Middlewares = nil, nil
+	plain.create(d)
+
+	failsFor := func(f *fixture, condition, kind string) {
+		t.Helper()
+		var got string
+		eventually(t, f.key.Name+" to miss "+kind, func() error {
+			d := f.waitFor("i-1", styrminv1.PhaseFailed, styrminv1.DisplayStateError)
+			c := apimeta.FindStatusCondition(d.Status.Conditions, condition)
+			if got = c.Message; c.Reason != styrminv1.ReasonMissingAPI || !strings.HasPrefix(got, "the cluster does not serve "+kind) {
+				return errText(c.Reason + ": " + got)
+			}
+			return nil
+		})
+	}
+	failsFor(routed, styrminv1.ConditionPrerequisitesReady, "HelmRepository of source.toolkit.fluxcd.io/v1")
+	failsFor(plain, styrminv1.ConditionPrerequisitesReady, "HelmRepository of source.toolkit.fluxcd.io/v1")
+
+	installCRDs(t, config, readCRDs(t, crdFolders[1], "*fluxcd.io*"))
+	simulate(t, config)
+	plain.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	failsFor(routed, styrminv1.ConditionServicesReady, "IngressRoute of traefik.io/v1alpha1")
+
+	old := readCRDs(t, crdFolders[1], "traefik.io_*")
+	for _, crd := range old {
+		crd.Name = crd.Spec.Names.Plural + "." + traefikGroups[1].Group
+		crd.Spec.Group = traefikGroups[1].Group
+	}
+	installCRDs(t, config, old)
+	routed.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	for kind, name := range map[string]string{ingressRouteKind: "web", middlewareKind: "compress"} {
+		if !routed.exists(traefikObject(&scope{}, traefikGroups[1].WithKind(kind), name, nil), routed.target, name) {
+			t.Errorf("%s %s was not made in Traefik's old group", kind, name)
+		}
+	}
+
+	checkTakenAway(t, c, routed, old)
+	routed.delete()
+	routed.waitGone()
+	checkPrunedStatus(t, c, plain)
+}
+
+// checkTakenAway uninstalls Traefik and installs it again.
+func checkTakenAway(t *testing.T, c client.Client, f *fixture, crds []*apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
+	for _, crd := range crds {
+		if err := c.Delete(t.Context(), crd.DeepCopy()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "Traefik to be missed", func() error {
+		s := f.get().Status
+		if c := apimeta.FindStatusCondition(s.Conditions, styrminv1.ConditionServicesReady); c.Reason != styrminv1.ReasonMissingAPI {
+			return errText(c.Reason + ": " + c.Message)
+		}
+		return nil
+	})
+	for _, crd := range crds {
+		eventually(t, "installing Traefik again", func() error {
+			again := crd.DeepCopy()
+			again.ResourceVersion, again.UID = "", ""
+			return c.Create(t.Context(), again)
+		})
+	}
+	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+}
+
+// checkPrunedStatus installs an older CustomResourceDefinition (H01).
+func checkPrunedStatus(t *testing.T, c client.Client, f *fixture) {
+	t.Helper()
+	if err := checkServedSchema(t.Context(), c); err != nil {
+		t.Errorf("the schema of this version: %v", err)
+	}
+	eventually(t, "installing an older CustomResourceDefinition", func() error {
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := c.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
+			return err
+		}
+		delete(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties, "instanceId")
+		return c.Update(t.Context(), crd)
+	})
+	err := checkServedSchema(t.Context(), c)
+	if err == nil || !strings.Contains(err.Error(), "lacks status fields of this version (instanceId)") {
+		t.Errorf("the schema of an older version: %v", err)
+	}
+	eventually(t, "the field to be dropped", func() error {
+		d := f.get()
+		d.Spec.InstanceID += "+"
+		if err := f.client.Update(t.Context(), d); err != nil {
+			return err
+		}
+		if d.Status.InstanceID != "" {
+			return errText("it is still there")
+		}
+		return nil
+	})
+}

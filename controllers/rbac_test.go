@@ -1,0 +1,161 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// notSeen are the permissions of the shipped role that the lives of this test do
+// not use, with what does.
+var notSeen = map[string]string{
+	"patch events.events.k8s.io":                         "an event that happens again",
+	"get namespaces":                                     "the reporter, for the cluster's UID",
+	"get helmcharts.source.toolkit.fluxcd.io":            "the message of a chart that is not there",
+	"get customresourcedefinitions.apiextensions.k8s.io": "the readiness check of the served schema",
+}
+
+// shippedRole reads the role that is generated from the markers.
+func shippedRole(t *testing.T) *rbacv1.ClusterRole {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "config", "rbac", "role.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(bytes.TrimPrefix(data, []byte("---\n")), role); err != nil {
+		t.Fatal(err)
+	}
+	return role
+}
+
+// permissions returns a role's permissions as "<verb> <resource>[.<group>]".
+func permissions(role *rbacv1.ClusterRole) map[string]bool {
+	out := map[string]bool{}
+	for _, rule := range role.Rules {
+		for _, verb := range rule.Verbs {
+			for _, resource := range rule.Resources {
+				for _, group := range rule.APIGroups {
+					out[permission(verb, resource, group)] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+func permission(verb, resource, group string) string {
+	if group != "" {
+		resource += "." + group
+	}
+	return verb + " " + resource
+}
+
+// restricted returns a config of a user that has the shipped role and no more.
+func restricted(t *testing.T) *rest.Config {
+	t.Helper()
+	admin := newClient(t, apiServer)
+	role := shippedRole(t)
+	role.Name = "shipped"
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "shipped"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "agent"}},
+	}
+	for _, create := range []func() error{
+		func() error { return admin.Create(t.Context(), role) },
+		func() error { return admin.Create(t.Context(), binding) },
+	} {
+		if err := create(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		_ = admin.Delete(t.Context(), role)
+		_ = admin.Delete(t.Context(), binding)
+	})
+	config := rest.CopyConfig(apiServer)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "agent"}
+	return config
+}
+
+// TestCaseH02ShippedRole: the whole life of a deployment with the shipped role
+// and nothing else, which proves that it has enough; and everything in it was
+// used, which proves that it has no more.
+func TestCaseH02ShippedRole(t *testing.T) {
+	w := &wire{}
+	startOperator(t, w.tapped(restricted(t)), fast(), nil)
+	simulate(t, apiServer)
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.key.Namespace, Name: "source"}}
+	if err := f.client.Create(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
+	d.Spec.Secrets = append(d.Spec.Secrets, styrminv1.SecretSpec{Name: "copy", FromSecret: &styrminv1.SecretReference{Name: "source"}})
+	f.create(d)
+	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	eventually(t, "an event", func() error {
+		if len(w.all(func(r request) bool { return r.resource == "events" })) == 0 {
+			return errText("there was none")
+		}
+		return nil
+	})
+	f.delete()
+	f.waitGone()
+
+	used := map[string]bool{}
+	for _, r := range w.all(func(r request) bool { return r.group != "" || r.resource != "" }) {
+		verbs := []string{r.verb}
+		switch r.verb {
+		case "patch": // An apply may create.
+			verbs = append(verbs, "create")
+		case "watch": // Where the API server cannot stream the list with it.
+			verbs = append(verbs, "list")
+		}
+		for _, verb := range verbs {
+			used[permission(verb, r.resource, r.group)] = true
+			if r.group == traefikGroups[0].Group { // The old group is used in the same way.
+				used[permission(verb, r.resource, traefikGroups[1].Group)] = true
+			}
+		}
+	}
+	var unused []string
+	for _, p := range slices.Sorted(maps.Keys(permissions(shippedRole(t)))) {
+		if !used[p] && notSeen[p] == "" {
+			unused = append(unused, p)
+		}
+	}
+	if diff := cmp.Diff([]string(nil), unused); diff != "" {
+		t.Errorf("the role allows what the operator does not do:\n%s", diff)
+	}
+}
+
+// TestCaseH02SecretsAreNotCached: their contents are read one by one.
+func TestCaseH02SecretsAreNotCached(t *testing.T) {
+	w := &wire{}
+	startOperator(t, w.tapped(apiServer), fast(), nil)
+	simulate(t, apiServer)
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	f.create(d)
+	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	for _, r := range w.all(func(r request) bool { return r.resource == "secrets" }) {
+		if (r.verb == "list" || r.verb == "watch") && !r.metadataOnly {
+			t.Errorf("secrets were read as a whole by %s", r)
+		}
+	}
+}
