@@ -102,6 +102,23 @@ func hasStatus(status string) func(context.Context) error {
 	}
 }
 
+// runsNewest checks that the server shows the sample RUNNING, and means by it the
+// spec that the cluster has now.
+func runsNewest(ctx context.Context) error {
+	declared := &styrminv1.StyrminDeployment{}
+	if err := sys.Client.Get(ctx, client.ObjectKey{Namespace: sampleNamespace, Name: sampleName}, declared); err != nil {
+		return err
+	}
+	deployment, err := sys.Deployment(ctx, sampleName)
+	if err != nil {
+		return err
+	}
+	if deployment == nil || deployment.Status != "RUNNING" || deployment.Observed == nil || deployment.Observed.InstanceID != declared.InstanceID() {
+		return fmt.Errorf("want instance %s RUNNING, got %+v", declared.InstanceID(), deployment)
+	}
+	return nil
+}
+
 // hasHealthyPods checks that the server knows that many pods of a component, all
 // ready and none besides.
 func hasHealthyPods(component string, want int) func(context.Context) error {

@@ -19,10 +19,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -166,6 +168,7 @@ func (s *System) readReadyLine(stdout io.Reader) error {
 }
 
 func (s *System) connect() error {
+	ctrllog.SetLogger(logr.Discard()) // What goes wrong comes back as errors.
 	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading the cluster's kubeconfig: %w", err)
