@@ -206,3 +206,20 @@ func BenchmarkReportInFull(b *testing.B) {
 func BenchmarkReportByDigest(b *testing.B) {
 	onEachDatabase(b, func(s *bench) { s.measure(byDigest) })
 }
+
+// BenchmarkFirstReport: 10,000 pods that the server has never seen.
+func BenchmarkFirstReport(b *testing.B) {
+	onEachDatabase(b, func(s *bench) {
+		var cpu time.Duration
+		for s.Loop() {
+			s.StopTimer()
+			s.report([]any{})
+			body := s.body(benchReport(0, full))
+			s.StartTimer()
+			before := cpuTime()
+			s.post(s.agent, body)
+			cpu += cpuTime() - before
+		}
+		s.ReportMetric(float64(cpu.Microseconds())/1000/float64(s.N), "cpu-ms/op")
+	})
+}

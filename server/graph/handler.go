@@ -11,6 +11,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -28,6 +30,10 @@ const (
 	maxReportBodyGzip = 24 << 20
 	maxBody           = 2 << 20
 )
+
+// largeBody is what comes with the first report of a large cluster, and not
+// again for minutes: what it took is given back at once.
+const largeBody = 8 << 20
 
 // Options are the server's policies.
 type Options struct {
@@ -74,10 +80,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx = withCaller(ctx, caller)
-	params, err := readParams(w, r, caller)
+	params, size, err := readParams(w, r, caller)
 	if err != nil {
 		h.refuseError(w, r, err)
 		return
+	}
+	if size > largeBody {
+		defer func() { go debug.FreeOSMemory() }()
 	}
 	op, refused := h.executor.CreateOperationContext(ctx, params)
 	if refused != nil {
@@ -109,39 +118,47 @@ func (h *handler) identify(r *http.Request) (server.Identity, error) {
 	return h.resolver.Store.Identify(r.Context(), strings.TrimSpace(secret))
 }
 
-// readParams reads the body within the bounds of the caller's role.
-func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity) (*graphql.RawParams, error) {
-	wire, unpacked := int64(maxBody), int64(maxBody)
-	if caller.Role == server.RoleAgent || caller.Role == server.RoleAnonymous || caller.Role == server.RoleAdmin {
-		wire, unpacked = maxReportBody, maxReportBody
+// readParams reads the body within the bounds of the caller's role and tells its
+// unpacked size.
+func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity) (*graphql.RawParams, int64, error) {
+	limit := int64(maxBody)
+	if slices.Contains(reporters, caller.Role) {
+		limit = maxReportBody
 	}
-	var body io.Reader
-	switch encoding := r.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
-	case "", "identity":
-		body = http.MaxBytesReader(w, r.Body, wire)
-	case "gzip":
-		reader, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, min(wire, maxReportBodyGzip)))
-		if err != nil {
-			return nil, bodyError(err)
-		}
-		body = &bounded{reader: reader, left: unpacked}
-	default:
-		return nil, server.InvalidInput("Content-Encoding", "%.20q is not known, gzip is", encoding)
+	body, err := unpack(w, r, limit)
+	if err != nil {
+		return nil, 0, err
 	}
 	params := new(graphql.RawParams)
 	decoder := json.NewDecoder(body)
 	decoder.UseNumber()
 	if err := decoder.Decode(params); err != nil {
-		return nil, bodyError(err)
+		return nil, 0, bodyError(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = errors.New("there is more than one JSON value")
 		}
-		return nil, bodyError(err)
+		return nil, 0, bodyError(err)
 	}
 	params.Headers = r.Header
-	return params, nil
+	return params, decoder.InputOffset(), nil
+}
+
+// unpack bounds the body, before and after it is unpacked.
+func unpack(w http.ResponseWriter, r *http.Request, limit int64) (io.Reader, error) {
+	switch encoding := r.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
+	case "", "identity":
+		return http.MaxBytesReader(w, r.Body, limit), nil
+	case "gzip":
+		reader, err := gzip.NewReader(http.MaxBytesReader(w, r.Body, min(limit, maxReportBodyGzip)))
+		if err != nil {
+			return nil, bodyError(err)
+		}
+		return &bounded{reader: reader, left: limit}, nil
+	default:
+		return nil, server.InvalidInput("Content-Encoding", "%.20q is not known, gzip is", encoding)
+	}
 }
 
 // errBodyTooLarge says that a body is longer than allowed once it is unpacked.
