@@ -27,6 +27,8 @@ const (
 	stateOutOfSync releaseState = "out of sync"
 	// stateFailed: the last action on the release failed.
 	stateFailed releaseState = "failed"
+	// stateDrifted: the release is what is asked for, its objects are not.
+	stateDrifted releaseState = "drifted"
 	// stateInSync: the release is what is asked for.
 	stateInSync releaseState = "in sync"
 )
@@ -42,6 +44,7 @@ const (
 	stepUnlock    step = "unlock"
 	stepRollback  step = "rollback"
 	stepUninstall step = "uninstall"
+	stepCorrect   step = "correct cluster drift"
 )
 
 // stepKind groups the steps: of each kind, one reconciliation does at most one.
@@ -51,6 +54,7 @@ const (
 	kindRelease   stepKind = "release"
 	kindUnlock    stepKind = "unlock"
 	kindRemediate stepKind = "remediate"
+	kindCorrect   stepKind = "correct"
 )
 
 func (s step) kind() stepKind {
@@ -59,6 +63,8 @@ func (s step) kind() stepKind {
 		return kindUnlock
 	case stepRollback, stepUninstall:
 		return kindRemediate
+	case stepCorrect:
+		return kindCorrect
 	default:
 		return kindRelease
 	}
@@ -129,6 +135,11 @@ func nextStep(hr *helmv2.HelmRelease, state releaseState, forced bool) (step, er
 		return unlessExhausted(stepUpgrade, exhausted, forced)
 	case stateFailed:
 		return stepAfterFailure(hr, forced)
+	case stateDrifted:
+		if hr.GetDriftDetection().GetMode() == helmv2.DriftDetectionEnabled {
+			return stepCorrect, nil
+		}
+		return stepNone, nil
 	case stateInSync:
 		if forced {
 			return stepUpgrade, nil

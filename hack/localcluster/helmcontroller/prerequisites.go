@@ -67,6 +67,8 @@ func unsupported(hr *helmv2.HelmRelease) string {
 		return fmt.Sprintf(format, "spec.kubeConfig")
 	case len(hr.Spec.PostRenderers) > 0:
 		return fmt.Sprintf(format, "spec.postRenderers")
+	case len(hr.GetDriftDetection().Ignore) > 0:
+		return fmt.Sprintf(format, "spec.driftDetection.ignore")
 	case hr.Spec.ChartRef != nil && hr.Spec.ChartRef.Kind != sourcev1.HelmChartKind:
 		return fmt.Sprintf(format, "spec.chartRef of kind "+hr.Spec.ChartRef.Kind)
 	case hr.Spec.Chart != nil && hr.Spec.Chart.Spec.SourceRef.Kind != sourcev1.HelmRepositoryKind:

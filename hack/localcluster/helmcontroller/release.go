@@ -31,12 +31,7 @@ func (r *Reconciler) release(ctx context.Context, h *helm, p *statusPatcher, wan
 	hr := h.hr
 	var taken []stepKind
 	for {
-		last, err := h.last()
-		if err != nil {
-			markReady(hr, metav1.ConditionFalse, reasonStateError, fmt.Sprintf("Could not determine release state: %s", err))
-			return outcome{}, err
-		}
-		state, err := stateOf(last, hr.Status.History.Latest(), want)
+		state, drifts, err := r.observe(ctx, h, want)
 		if err != nil {
 			markReady(hr, metav1.ConditionFalse, reasonStateError, fmt.Sprintf("Could not determine release state: %s", err))
 			return outcome{}, err
@@ -64,7 +59,12 @@ func (r *Reconciler) release(ctx context.Context, h *helm, p *statusPatcher, wan
 			return outcome{}, err
 		}
 		log.FromContext(ctx).Info("Running a Helm action", "action", next, "state", state)
-		if err := h.run(ctx, next, want); err != nil {
+		if next == stepCorrect {
+			err = r.correctDrift(ctx, hr, drifts)
+		} else {
+			err = h.run(ctx, next, want)
+		}
+		if err != nil {
 			if apimeta.IsStatusConditionTrue(hr.Status.Conditions, fluxmeta.ReadyCondition) {
 				markReady(hr, metav1.ConditionFalse, reasonReconcileError, err.Error())
 			}
@@ -78,6 +78,26 @@ func (r *Reconciler) release(ctx context.Context, h *helm, p *statusPatcher, wan
 			return outcome{}, err
 		}
 	}
+}
+
+// observe finds out in which state the release is, and which of its objects have drifted.
+func (r *Reconciler) observe(ctx context.Context, h *helm, want desired) (releaseState, []drift, error) {
+	last, err := h.last()
+	if err != nil {
+		return "", nil, err
+	}
+	state, err := stateOf(last, h.hr.Status.History.Latest(), want)
+	if err != nil || state != stateInSync {
+		return state, nil, err
+	}
+	drifts, err := r.detectDrift(ctx, h, last)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(drifts) > 0 {
+		return stateDrifted, drifts, nil
+	}
+	return stateInSync, nil, nil
 }
 
 // announce says which step runs. A release step makes readiness unknown; other steps keep telling what went wrong before.

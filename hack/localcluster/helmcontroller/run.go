@@ -13,6 +13,7 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"helm.sh/helm/v4/pkg/kube"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
@@ -41,6 +42,7 @@ const shutdownGrace = 2 * time.Second
 
 // Run reconciles until the context ends.
 func Run(ctx context.Context, options Options) error {
+	kube.ManagedFieldsManager = fieldManager // Helm's only way to set it; else it is the program's name.
 	ctrl.SetLogger(zap.New(zap.WriteTo(options.Log)))
 	config, err := clientcmd.BuildConfigFromFlags("", options.Kubeconfig)
 	if err != nil {

@@ -27,6 +27,13 @@ import (
 // snapshotVersion is the version of Flux's snapshots that ours have the form of.
 const snapshotVersion = "v2"
 
+// Helm's marks of ownership.
+const (
+	labelManagedBy             = "app.kubernetes.io/managed-by"
+	annotationReleaseName      = "meta.helm.sh/release-name"
+	annotationReleaseNamespace = "meta.helm.sh/release-namespace"
+)
+
 // digestValues digests values as Flux does: their YAML with sorted keys, and nothing at all for no values.
 func digestValues(values map[string]any) (string, error) {
 	var content []byte
@@ -97,32 +104,56 @@ func digestRelease(release *helmrelease.Release) (string, error) {
 	return digest(content), nil
 }
 
-// inventoryOf lists the objects of a release's manifest in its order. Namespaced objects that name no namespace are in the
-// release's.
+// inventoryOf lists the objects of a release's manifest in its order.
 func inventoryOf(release *helmrelease.Release, mapper apimeta.RESTMapper) (*helmv2.ResourceInventory, error) {
+	objects, err := manifestObjects(release, mapper)
+	if err != nil {
+		return nil, err
+	}
 	inventory := &helmv2.ResourceInventory{Entries: []helmv2.ResourceRef{}}
+	for _, object := range objects {
+		kind := object.GroupVersionKind()
+		inventory.Entries = append(inventory.Entries, helmv2.ResourceRef{
+			ID:      strings.Join([]string{object.GetNamespace(), object.GetName(), kind.Group, kind.Kind}, "_"),
+			Version: kind.Version,
+		})
+	}
+	return inventory, nil
+}
+
+// manifestObjects returns the objects of a release as Helm applies them: in the release's namespace where they are
+// namespaced and name none, and with Helm's marks of ownership.
+func manifestObjects(release *helmrelease.Release, mapper apimeta.RESTMapper) ([]*unstructured.Unstructured, error) {
 	manifests := releaseutil.SplitManifests(release.Manifest)
 	keys := slices.Collect(maps.Keys(manifests))
 	sort.Sort(releaseutil.BySplitManifestsOrder(keys))
+	var objects []*unstructured.Unstructured
 	for _, key := range keys {
-		var object unstructured.Unstructured
+		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(manifests[key]), &object.Object); err != nil {
 			return nil, fmt.Errorf("read the release's manifest: %w", err)
 		}
 		if len(object.Object) == 0 {
 			continue
 		}
-		kind := object.GroupVersionKind()
-		namespace := object.GetNamespace()
-		if namespace == "" && isNamespaced(kind, mapper) {
-			namespace = release.Namespace
+		if object.GetNamespace() == "" && isNamespaced(object.GroupVersionKind(), mapper) {
+			object.SetNamespace(release.Namespace)
 		}
-		inventory.Entries = append(inventory.Entries, helmv2.ResourceRef{
-			ID:      strings.Join([]string{namespace, object.GetName(), kind.Group, kind.Kind}, "_"),
-			Version: kind.Version,
-		})
+		object.SetLabels(with(object.GetLabels(), map[string]string{labelManagedBy: "Helm"}))
+		object.SetAnnotations(with(object.GetAnnotations(), map[string]string{
+			annotationReleaseName: release.Name, annotationReleaseNamespace: release.Namespace,
+		}))
+		objects = append(objects, object)
 	}
-	return inventory, nil
+	return objects, nil
+}
+
+func with(existing, added map[string]string) map[string]string {
+	if existing == nil {
+		return added
+	}
+	maps.Copy(existing, added)
+	return existing
 }
 
 // isNamespaced takes a kind that the API does not know for a namespaced one: most are.
