@@ -70,7 +70,6 @@ func (s *State) neverReachedTheCluster(task *Task) bool {
 	case task.Kind() == TaskDelete:
 		return s.Deployment.Status == DeploymentDeleting && s.Observed != nil && s.Observed.DeletionRequestedAt == nil
 	default:
-		return s.Deployment.DeletionRequestedAt == nil && s.isNewest(*task.InstanceID) &&
-			(s.Observed == nil || s.Observed.InstanceID != *task.InstanceID)
+		return s.isNewest(*task.InstanceID) && (s.Observed == nil || s.Observed.InstanceID != *task.InstanceID)
 	}
 }

@@ -61,6 +61,14 @@ func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 			},
 			DeploymentDeleting, "",
 		},
+		"a deletion that the cluster has carried out leaves the status to reports": {
+			running, ptr(deletion), func(w *world, task string) {
+				w.start(task, stepRequest)
+				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
+				w.report("x", "Deleted", "Deleted")
+			},
+			DeploymentDeleted, "",
+		},
 		"a deletion of what is gone already is left to the next report": {
 			running, ptr(deletion), func(w *world, task string) {
 				w.start(task, stepRequest)
@@ -85,6 +93,19 @@ func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestR5FailedUpgradeAfterItsPostHookLeavesTheStatusToReports(t *testing.T) {
+	w, upgrade := upgrading(t)
+	w.report(w.flow(w.hook(upgrade, preHook)), "Ready", "Running")
+	w.finish(upgrade, preHook)
+	w.report(w.write(upgrade), "Ready", "Running")
+	started := w.flow(w.hook(upgrade, postHook))
+	w.report(started, "CreatingServices", "Deploying")
+	w.end(upgrade, TaskFailed)
+	w.wantStatus(DeploymentDeploying)
+	w.report(started, "Ready", "Running")
+	w.wantStatus(DeploymentRunning)
 }
 
 func TestR5SuccessfulFlowWithAFailedStepIsAFailure(t *testing.T) {

@@ -7,8 +7,8 @@ import "time"
 
 // record notes that the task's spec write or deletion request is about to
 // reach the cluster. From here on the operator no longer works on anything
-// earlier: the unfinished steps of earlier tasks are cancelled, and those tasks
-// that had no failure are superseded (R10). The tasks above a hook task are not
+// earlier: the unfinished steps of earlier tasks are cancelled, which supersedes
+// those tasks that have no failure (R10). The tasks above a hook task are not
 // earlier: the hook is part of them.
 func (s *State) record(task *Task, now time.Time) {
 	above := map[string]bool{task.ID: true}
@@ -20,7 +20,7 @@ func (s *State) record(task *Task, now time.Time) {
 		earlier := &s.Tasks[i]
 		newest = max(newest, earlier.RecordSequence)
 		if earlier.Recorded() && !above[earlier.ID] {
-			s.supersede(earlier, now)
+			earlier.supersede(now)
 		}
 	}
 	task.RecordSequence = newest + 1
@@ -29,12 +29,12 @@ func (s *State) record(task *Task, now time.Time) {
 	}
 }
 
-func (s *State) supersede(earlier *Task, now time.Time) {
-	failed := s.Tasks.result(earlier) == ResultFailed
-	for i := range earlier.Steps {
-		if step := &earlier.Steps[i]; step.Unfinished() {
+// supersede ends what the operator will not do any more.
+func (t *Task) supersede(now time.Time) {
+	for i := range t.Steps {
+		if step := &t.Steps[i]; step.Unfinished() {
 			step.cancel(now)
-			earlier.Superseded = earlier.Superseded || !failed
+			t.Superseded = true
 		}
 	}
 }

@@ -94,7 +94,7 @@ type Task struct {
 	// later (R10). 0: neither is recorded yet.
 	RecordSequence int64
 	// Superseded: a later write or deletion request was recorded before the
-	// task's steps were done (R10).
+	// task's steps were done (R10). A failure outweighs it in the result.
 	Superseded bool
 	CreatedAt  time.Time
 	StartedAt  *time.Time
