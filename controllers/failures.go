@@ -56,7 +56,9 @@ func (o Options) outcomeOf(err error) (outcome, bool) {
 		return failed(styrminv1.ReasonInvalidSpec, invalid.Error()).after(o.RecheckInterval), true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return progressing("%s", err).after(o.RecheckInterval), true
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err):
+		return failed(styrminv1.ReasonForbidden, err.Error()).after(o.RecheckInterval), true
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return failed(styrminv1.ReasonInvalidSpec, err.Error()).after(o.RecheckInterval), true
 	default:
 		return outcome{}, false

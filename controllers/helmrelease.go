@@ -63,6 +63,9 @@ func releaseOutcome(s *scope, opts Options, v releaseVerdict, lastProgress time.
 	case releaseFailed, releaseFailing, releaseDeletionFailed:
 		return failed(styrminv1.ReasonHelmFailed, v.message)
 	case releaseWaiting:
+		if v.attempted && (wasInstalled || hasFailed) {
+			return kept(before, hasFailed) // What is in place does not go with its source.
+		}
 		return waitingOutcome(s, opts, before, v.message)
 	case releaseSuspended:
 		if wasInstalled || hasFailed {

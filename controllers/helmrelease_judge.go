@@ -29,7 +29,7 @@ const (
 	releaseFailed releaseState = "Failed"
 	// releaseFailing: the last try failed; Flux tries again.
 	releaseFailing releaseState = "Failing"
-	// releaseWaiting: this spec was not tried, something it needs is not there.
+	// releaseWaiting: Flux cannot try, something that it needs is not there.
 	releaseWaiting releaseState = "Waiting"
 	// releaseInProgress: none of these, or no longer true for this spec.
 	releaseInProgress releaseState = "InProgress"
@@ -97,7 +97,7 @@ func judgeHelmRelease(hr *helmv2.HelmRelease) releaseVerdict {
 		// the count of failures then.
 		v.state = releaseFailing
 		v.message = failureMessage(hr, ready, released, failedAction)
-	case !v.attempted && is(ready, metav1.ConditionFalse, hr.Generation) && slices.Contains(waitingReasons, ready.Reason):
+	case is(ready, metav1.ConditionFalse, hr.Generation) && slices.Contains(waitingReasons, ready.Reason):
 		v.state, v.message = releaseWaiting, ready.Message
 	}
 	return v
@@ -109,10 +109,10 @@ func progressMessage(hr *helmv2.HelmRelease, ready *metav1.Condition) string {
 	switch {
 	case is(ready, metav1.ConditionUnknown, hr.Generation):
 		return ready.Message
-	case isAskedToRetry(hr):
-		return "waiting until Flux has tried again"
 	case hr.Status.LastAttemptedGeneration != hr.Generation:
 		return "waiting until Flux begins with this spec"
+	case isAskedToRetry(hr):
+		return "waiting until Flux has tried again"
 	default:
 		return "waiting until Flux has ended its work on this spec: " + messageOf(ready, "it reports nothing")
 	}

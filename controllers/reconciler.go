@@ -30,9 +30,9 @@ const conflictRetry = time.Second
 // reconciler works on StyrminDeployments. It alone writes their status and
 // finalizer, and everything that carries their id; it leaves all else as it is.
 //
-// A reconcile ends in one of four ways: done, where watches tell of the next
+// A reconcile ends in one of three ways: done, where watches tell of the next
 // change; RequeueAfter, where time alone changes the outcome; an error, which is
-// tried again with backoff; a terminal error, which only an upgrade mends.
+// tried again with backoff.
 type reconciler struct {
 	// client writes, and reads through no cache of its own.
 	client client.Client

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -29,9 +28,9 @@ import (
 const crdName = "styrmindeployments.styrmin.io"
 
 // errPrunedStatus says that the API server dropped what was written: an older
-// CustomResourceDefinition is installed. Trying again does not mend it.
-var errPrunedStatus = reconcile.TerminalError(errors.New(
-	"the API server dropped status.instanceId: the CustomResourceDefinition " + crdName + " is too old, apply the one of this version"))
+// CustomResourceDefinition is installed. It is tried again with backoff.
+var errPrunedStatus = errors.New(
+	"the API server dropped status.instanceId: the CustomResourceDefinition " + crdName + " is too old, apply the one of this version")
 
 // checkServedSchema returns an error where the installed
 // CustomResourceDefinition lacks a status field that the operator writes. The

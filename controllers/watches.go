@@ -6,7 +6,6 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,9 +25,6 @@ const (
 	// indexSecretSource finds those that copy a Secret of their own namespace.
 	indexSecretSource = "styrmin.io/secret-source"
 )
-
-// ownPrefix is that of every label and annotation of Styrmin.
-const ownPrefix = "styrmin.io/"
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for name, extract := range map[string]func(*styrminv1.StyrminDeployment) []string{
@@ -122,15 +118,4 @@ func ownStatusLost() predicate.Predicate {
 				len(after.Finalizers) < len(before.Finalizers)
 		},
 	}
-}
-
-// ours returns the labels or annotations that are Styrmin's.
-func ours(m map[string]string) map[string]string {
-	var out map[string]string
-	for k, v := range m {
-		if strings.HasPrefix(k, ownPrefix) {
-			out = with(out, k, v)
-		}
-	}
-	return out
 }

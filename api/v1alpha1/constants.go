@@ -79,6 +79,9 @@ const (
 	// ReasonInvalidSpec: the spec asks for what the cluster cannot give, such as
 	// a secret to copy that does not exist.
 	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonForbidden: the API server refuses what the spec asks for, by a quota,
+	// an admission policy or the operator's own role.
+	ReasonForbidden = "Forbidden"
 	// ReasonMissingAPI: an API that this spec needs (Flux, Traefik) is not
 	// served by the cluster.
 	ReasonMissingAPI = "MissingAPI"
