@@ -195,11 +195,12 @@ func contains(whole, part any) bool {
 		}
 		return true
 	default:
-		if w, ok := number(whole); ok {
-			n, ok := number(part)
-			return ok && w == n
+		if reflect.DeepEqual(whole, part) {
+			return true
 		}
-		return reflect.DeepEqual(whole, part)
+		w, whole := number(whole)
+		n, part := number(part)
+		return whole && part && w == n
 	}
 }
 

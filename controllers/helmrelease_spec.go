@@ -14,6 +14,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -72,7 +73,7 @@ func desiredHelmRelease(s *scope, opts Options) (*helmv2.HelmRelease, error) {
 func releaseValues(d *styrminv1.StyrminDeployment) (*apiextensionsv1.JSON, error) {
 	values := map[string]any{}
 	if raw := d.Spec.HelmRelease.Values; raw != nil {
-		if err := json.Unmarshal(raw.Raw, &values); err != nil {
+		if err := utiljson.Unmarshal(raw.Raw, &values); err != nil { // Keeps whole numbers whole.
 			return nil, invalidSpec("helmRelease.values is not a map: %s", err)
 		}
 	}

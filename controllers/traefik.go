@@ -5,12 +5,12 @@ package controllers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -90,7 +90,7 @@ func desiredRoutes(s *scope, version schema.GroupVersion) ([]*unstructured.Unstr
 	for i := range s.deployment.Spec.Middlewares {
 		m := &s.deployment.Spec.Middlewares[i]
 		spec := map[string]any{}
-		if err := json.Unmarshal(m.Spec.Raw, &spec); err != nil {
+		if err := utiljson.Unmarshal(m.Spec.Raw, &spec); err != nil {
 			return nil, invalidSpec("middleware %s: its spec is not a map: %s", m.Name, err)
 		}
 		objects = append(objects, traefikObject(s, version.WithKind(middlewareKind), m.Name, spec))
