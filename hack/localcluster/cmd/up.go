@@ -6,7 +6,9 @@ package cmd
 import (
 	"fmt"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/styrmin/styrmin/hack/localcluster/cluster"
 )
@@ -25,6 +27,7 @@ func newUp() *cobra.Command {
 			if options.Nodes < 1 {
 				return fmt.Errorf("--nodes: %d is too few, a cluster needs one", options.Nodes)
 			}
+			ctrl.SetLogger(logr.Discard()) // Clients of the cluster report by errors; a person reads this program's output.
 			flux, err := cluster.FluxFromEnvironment()
 			if err != nil {
 				return err

@@ -19,9 +19,11 @@ import (
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/styrmin/styrmin/hack/localcluster/chartrepo"
@@ -48,6 +50,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	ctrl.SetLogger(logr.Discard())
 	code, err := runOnCluster(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Test cluster:", err)
