@@ -161,7 +161,7 @@ func (t *Task) changes() []Change {
 		switch step := &t.Steps[i]; {
 		case step.Hook != nil:
 			changes = append(changes, *step.Hook)
-		case step.Name == stepWrite:
+		case step.Name == stepSpecWrite:
 			changes = append(changes, t.Change)
 		}
 	}

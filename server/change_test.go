@@ -164,7 +164,7 @@ func TestW2RefusedCalls(t *testing.T) {
 	deleting := func(w *world) {
 		task := w.request(deletion)
 		w.claim()
-		w.start(task, stepRequest)
+		w.start(task, stepDeletionRequest)
 		w.must(w.RecordDeletionRequest(task, testWorker, w.now))
 	}
 	cases := map[string]struct {

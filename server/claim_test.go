@@ -46,7 +46,7 @@ func TestW2ClaimPicksTheNextTask(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var states []*State
+			states := make([]*State, 0, len(tc.deployments))
 			for _, tasks := range tc.deployments {
 				states = append(states, &State{Tasks: tasks})
 			}
@@ -89,7 +89,7 @@ func TestW2LaterTaskStartsWhileTheOperatorStillWorks(t *testing.T) {
 func TestW3ThreeLostLeasesFailTheTask(t *testing.T) {
 	w := newWorld(t)
 	task := w.claim()
-	w.start(task, stepWrite)
+	w.start(task, stepSpecWrite)
 	started := w.now
 	for lost := 1; lost <= 2; lost++ {
 		w.pass(testLease)
@@ -101,8 +101,8 @@ func TestW3ThreeLostLeasesFailTheTask(t *testing.T) {
 		}
 	}
 	// It goes on at its first unfinished step, in the same attempt.
-	w.start(task, stepWrite)
-	w.wantAttempts(task, stepWrite, StepAttempt{Status: StepRunning, StartedAt: started})
+	w.start(task, stepSpecWrite)
+	w.wantAttempts(task, stepSpecWrite, StepAttempt{Status: StepRunning, StartedAt: started})
 
 	w.pass(testLease)
 	if _, got, err := Claim([]*State{w.State}, testWorker, testLease, w.now); err != nil || got != nil {
@@ -110,7 +110,7 @@ func TestW3ThreeLostLeasesFailTheTask(t *testing.T) {
 	}
 	w.wantResult(task, ResultFailed)
 	w.wantReason(task, "task "+task+" failed: worker lost")
-	w.wantAttempts(task, stepWrite, StepAttempt{Status: StepCancelled, StartedAt: started, EndedAt: &w.now})
+	w.wantAttempts(task, stepSpecWrite, StepAttempt{Status: StepCancelled, StartedAt: started, EndedAt: &w.now})
 	w.wantSteps(task, StepCancelled, StepCancelled, StepCancelled, StepCancelled)
 }
 
@@ -148,7 +148,7 @@ func TestW3CaseD04WorkerLost(t *testing.T) {
 func TestW3LeasePassesToAnotherWorker(t *testing.T) {
 	w := newWorld(t)
 	task := w.claim()
-	w.start(task, stepWrite)
+	w.start(task, stepSpecWrite)
 	w.pass(testLease + 5)
 	// It has run out, but no one else has it yet.
 	w.must(w.RenewLease(task, testWorker, 60, w.now))
@@ -159,7 +159,7 @@ func TestW3LeasePassesToAnotherWorker(t *testing.T) {
 	if _, got, err := Claim([]*State{w.State}, "worker-2", testLease, w.now); err != nil || got == nil {
 		t.Fatalf("claimed %v (%v)", got, err)
 	}
-	step := w.step(task, stepWrite).ID
+	step := w.step(task, stepSpecWrite).ID
 	calls := map[string]func() error{
 		"renewing": func() error { return w.RenewLease(task, testWorker, 30, w.now) },
 		"starting a step": func() error {

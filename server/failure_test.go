@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // podOf is a live pod of a ReplicaSet that was made so many seconds after noon.
@@ -44,10 +45,10 @@ func TestR7NamedPods(t *testing.T) {
 		pod.Phase = phase
 		return pod
 	}
-	many := func(n int, make func(i int) PodStatus) []PodStatus {
-		var pods []PodStatus
-		for i := range n {
-			pods = append(pods, make(i))
+	many := func(n int, pod func(i int) PodStatus) []PodStatus {
+		pods := make([]PodStatus, n)
+		for i := range pods {
+			pods[i] = pod(i)
 		}
 		return pods
 	}
@@ -158,11 +159,12 @@ func TestR7NamedPods(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, pod := range failingPods(tc.pods) {
-				got = append(got, describePod(&pod))
+			picked := failingPods(tc.pods)
+			got := make([]string, len(picked))
+			for i := range picked {
+				got[i] = describePod(&picked[i])
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("named pods (-want +got):\n%s", diff)
 			}
 		})
@@ -173,7 +175,12 @@ func TestR7NewestRollout(t *testing.T) {
 	withOwner := func(kind, name string, component *string, created float64) PodStatus {
 		return PodStatus{Name: name, OwnerKind: &kind, OwnerName: &name, Component: component, CreatedAt: at(created)}
 	}
+	gone := withOwner("ReplicaSet", "shop-server-333", nil, 20)
+	gone.DeletionRequestedAt = atPtr(21)
+	finished := withOwner("ReplicaSet", "shop-server-444", nil, 20)
+	finished.Phase = "Failed"
 	pods := []PodStatus{
+		gone, finished,
 		withOwner("ReplicaSet", "shop-server-111", nil, 0),
 		withOwner("ReplicaSet", "shop-server-222", nil, 9),
 		withOwner("ReplicaSet", "shop-web-111", nil, 0),
@@ -187,11 +194,6 @@ func TestR7NewestRollout(t *testing.T) {
 		withOwner("Job", "migrate-2", nil, 9),
 		{Name: "bare"},
 	}
-	gone := withOwner("ReplicaSet", "shop-server-333", nil, 20)
-	gone.DeletionRequestedAt = atPtr(21)
-	finished := withOwner("ReplicaSet", "shop-server-444", nil, 20)
-	finished.Phase = "Failed"
-	pods = append(pods, gone, finished)
 	got := newestOwners(pods)
 	want := map[podOwner]bool{
 		{"ReplicaSet", "shop-server-222"}: true, {"ReplicaSet", "shop-web-111"}: true,

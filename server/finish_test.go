@@ -9,7 +9,7 @@ import "testing"
 // what was there before, and reports of that set no status any more (R5).
 func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 	record := func(w *world, task string) {
-		w.start(task, stepWrite)
+		w.start(task, stepSpecWrite)
 		_, err := w.RecordSpecWrite(task, testWorker, w.now)
 		w.must(err)
 	}
@@ -25,7 +25,7 @@ func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 			DeploymentFailed, `task id-001 failed: no reason was given`,
 		},
 		"a creation that was refused has failed": {
-			newWorld, nil, func(w *world, task string) { record(w, task); w.fail(task, stepWrite, "refused") },
+			newWorld, nil, func(w *world, task string) { record(w, task); w.fail(task, stepSpecWrite, "refused") },
 			DeploymentFailed, `step "Write the StyrminDeployment" failed: refused`,
 		},
 		"an update that was not recorded leaves the status": {
@@ -33,7 +33,7 @@ func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 			DeploymentRunning, "",
 		},
 		"an update that was refused has failed": {
-			running, ptr(scaleTo(4)), func(w *world, task string) { record(w, task); w.fail(task, stepWrite, "refused") },
+			running, ptr(scaleTo(4)), func(w *world, task string) { record(w, task); w.fail(task, stepSpecWrite, "refused") },
 			DeploymentFailed, `step "Write the StyrminDeployment" failed: refused`,
 		},
 		"an update that the cluster shows leaves the status to reports": {
@@ -45,15 +45,15 @@ func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 		},
 		"a deletion that was refused has failed": {
 			running, ptr(deletion), func(w *world, task string) {
-				w.start(task, stepRequest)
+				w.start(task, stepDeletionRequest)
 				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
-				w.fail(task, stepRequest, "refused")
+				w.fail(task, stepDeletionRequest, "refused")
 			},
 			DeploymentFailed, `step "Request the deletion" failed: refused`,
 		},
 		"a deletion that the cluster shows leaves the status to reports": {
 			running, ptr(deletion), func(w *world, task string) {
-				w.start(task, stepRequest)
+				w.start(task, stepDeletionRequest)
 				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
 				observed := reported("x", "Deleting", "Deleting")
 				observed.DeletionRequestedAt = &w.now
@@ -63,7 +63,7 @@ func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 		},
 		"a deletion that the cluster has carried out leaves the status to reports": {
 			running, ptr(deletion), func(w *world, task string) {
-				w.start(task, stepRequest)
+				w.start(task, stepDeletionRequest)
 				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
 				w.report("x", "Deleted", "Deleted")
 			},
@@ -71,7 +71,7 @@ func TestR5FailedFlowThatNeverReachedTheCluster(t *testing.T) {
 		},
 		"a deletion of what is gone already is left to the next report": {
 			running, ptr(deletion), func(w *world, task string) {
-				w.start(task, stepRequest)
+				w.start(task, stepDeletionRequest)
 				w.must(w.RecordDeletionRequest(task, testWorker, w.now))
 				w.Observed = nil
 			},
@@ -111,8 +111,8 @@ func TestR5FailedUpgradeAfterItsPostHookLeavesTheStatusToReports(t *testing.T) {
 func TestR5SuccessfulFlowWithAFailedStepIsAFailure(t *testing.T) {
 	w := newWorld(t)
 	task := w.claim()
-	w.start(task, stepWrite)
-	w.fail(task, stepWrite, "refused")
+	w.start(task, stepSpecWrite)
+	w.fail(task, stepSpecWrite, "refused")
 	w.end(task, TaskSuccess)
 	w.wantResult(task, ResultFailed)
 	w.wantStatus(DeploymentFailed)

@@ -104,7 +104,7 @@ func (s *State) FinishStep(taskID, workerID, stepID string, reason *string, now 
 
 // mayHaveSucceeded refuses a success that the server knows to be none.
 func (s *State) mayHaveSucceeded(task *Task, step *Step) error {
-	if (step.Name == stepWrite || step.Name == stepRequest) && step.Kind == StepFlow && !task.Recorded() {
+	if (step.Name == stepSpecWrite || step.Name == stepDeletionRequest) && step.Kind == StepFlow && !task.Recorded() {
 		return Errorf(CodeConflict, "step %q: nothing was recorded", step.Name)
 	}
 	for i := range s.Tasks {
@@ -161,7 +161,7 @@ func (s *State) StartHookTask(
 // about to be written, supersedes what came before (R10) and returns what to
 // write. The same call again returns the same instance.
 func (s *State) RecordSpecWrite(taskID, workerID string, now time.Time) (*Instance, error) {
-	task, err := s.recording(taskID, workerID, stepWrite)
+	task, err := s.recording(taskID, workerID, stepSpecWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (s *State) compose(task *Task, now time.Time) (Instance, error) {
 // about to be asked for, and supersedes what came before (R10). The same call
 // again changes nothing.
 func (s *State) RecordDeletionRequest(taskID, workerID string, now time.Time) error {
-	task, err := s.recording(taskID, workerID, stepRequest)
+	task, err := s.recording(taskID, workerID, stepDeletionRequest)
 	if err != nil || task.Recorded() {
 		return err
 	}

@@ -30,9 +30,9 @@ func TestW1StepsRunInTheirOrder(t *testing.T) {
 		_, err := w.StartStep(task, testWorker, w.step(task, name).ID, w.now)
 		return err
 	}
-	wantCode(t, startStep(stepWrite), CodeConflict, "")
+	wantCode(t, startStep(stepSpecWrite), CodeConflict, "")
 	hook := w.hook(task, preHook)
-	wantCode(t, startStep(stepWrite), CodeConflict, "")
+	wantCode(t, startStep(stepSpecWrite), CodeConflict, "")
 	w.report(w.flow(hook), "Ready", "Running")
 	w.finish(task, preHook)
 	w.write(task)
@@ -112,9 +112,13 @@ func TestW1RefusedFlowCalls(t *testing.T) {
 			code: CodeConflict,
 		},
 		"finishing the write well before it is recorded": {
-			before: func(w *world, task string) { w.start(task, preHook); w.finish(task, preHook); w.start(task, stepWrite) },
+			before: func(w *world, task string) {
+				w.start(task, preHook)
+				w.finish(task, preHook)
+				w.start(task, stepSpecWrite)
+			},
 			call: func(w *world, task string) error {
-				_, err := w.FinishStep(task, testWorker, w.step(task, stepWrite).ID, nil, w.now)
+				_, err := w.FinishStep(task, testWorker, w.step(task, stepSpecWrite).ID, nil, w.now)
 				return err
 			},
 			code: CodeConflict,
@@ -138,9 +142,13 @@ func TestW1RefusedFlowCalls(t *testing.T) {
 			code: CodeConflict,
 		},
 		"a hook task of a step that is no hook": {
-			before: func(w *world, task string) { w.start(task, preHook); w.finish(task, preHook); w.start(task, stepWrite) },
+			before: func(w *world, task string) {
+				w.start(task, preHook)
+				w.finish(task, preHook)
+				w.start(task, stepSpecWrite)
+			},
 			call: func(w *world, task string) error {
-				_, err := w.StartHookTask(task, testWorker, w.step(task, stepWrite).ID, stopServer, w.now, w.newID)
+				_, err := w.StartHookTask(task, testWorker, w.step(task, stepSpecWrite).ID, stopServer, w.now, w.newID)
 				return err
 			},
 			code: CodeConflict,
@@ -188,7 +196,7 @@ func TestW1RefusedFlowCalls(t *testing.T) {
 			before: func(w *world, task string) {
 				w.start(task, preHook)
 				w.finish(task, preHook)
-				w.start(task, stepWrite)
+				w.start(task, stepSpecWrite)
 				w.Deployment.DeletionRequestedAt = &w.now
 			},
 			call: func(w *world, task string) error {
@@ -201,7 +209,7 @@ func TestW1RefusedFlowCalls(t *testing.T) {
 			before: func(w *world, task string) {
 				w.start(task, preHook)
 				w.finish(task, preHook)
-				w.start(task, stepWrite)
+				w.start(task, stepSpecWrite)
 				w.Instances[0].Spec = json.RawMessage(`{}`)
 			},
 			call: func(w *world, task string) error {
@@ -274,20 +282,20 @@ func TestW3RepeatedCallsChangeNothing(t *testing.T) {
 		return err
 	})
 	hook := w.claim()
-	repeat("starting the hook task's write", startStep(hook, stepWrite))
+	repeat("starting the hook task's write", startStep(hook, stepSpecWrite))
 	repeat("recording the hook task's write", write(hook))
-	repeat("finishing the hook task's write", finishStep(hook, stepWrite, nil))
+	repeat("finishing the hook task's write", finishStep(hook, stepSpecWrite, nil))
 	repeat("finishing the hook task", finishTask(hook, TaskSuccess))
 	w.report(*w.Tasks.Find(hook).InstanceID, "Ready", "Running")
 	repeat("finishing the hook step", finishStep(task, preHook, nil))
-	repeat("starting the write", startStep(task, stepWrite))
+	repeat("starting the write", startStep(task, stepSpecWrite))
 	repeat("recording the write", write(task))
-	repeat("failing the write", finishStep(task, stepWrite, ptr("refused")))
+	repeat("failing the write", finishStep(task, stepSpecWrite, ptr("refused")))
 	repeat("failing the task", finishTask(task, TaskFailed))
 
 	removal := w.request(deletion)
 	w.claim()
-	repeat("starting the request", startStep(removal, stepRequest))
+	repeat("starting the request", startStep(removal, stepDeletionRequest))
 	repeat("recording the deletion", func() error { return w.RecordDeletionRequest(removal, testWorker, w.now) })
 }
 
@@ -333,7 +341,7 @@ func TestW5RecordedInstance(t *testing.T) {
 	task := w.claim()
 	w.Deployment.Missing = true
 	w.pass(1)
-	w.start(task, stepWrite)
+	w.start(task, stepSpecWrite)
 	w.pass(1)
 	instance, err := w.RecordSpecWrite(task, testWorker, w.now)
 	w.must(err)
@@ -386,9 +394,9 @@ func TestW1RunningHookTaskOutlivesItsParent(t *testing.T) {
 func TestW1TextOfFlowsIsCleaned(t *testing.T) {
 	w := newWorld(t)
 	task := w.claim()
-	w.start(task, stepWrite)
-	w.fail(task, stepWrite, "a\x00b\xff"+strings.Repeat("x", maxErrorBytes))
-	if got := *w.step(task, stepWrite).Error(); len(got) != maxErrorBytes || !strings.HasPrefix(got, "ab\uFFFDx") {
+	w.start(task, stepSpecWrite)
+	w.fail(task, stepSpecWrite, "a\x00b\xff"+strings.Repeat("x", maxErrorBytes))
+	if got := *w.step(task, stepSpecWrite).Error(); len(got) != maxErrorBytes || !strings.HasPrefix(got, "ab\uFFFDx") {
 		t.Errorf("error has %d bytes and begins %q", len(got), got[:8])
 	}
 	_, err := w.FinishTask(task, testWorker, TaskFailed, ptr("c\x00d"), w.now)

@@ -173,11 +173,11 @@ func (g *game) workOn(task *Task, step *Step) error {
 	case step.Kind == StepHook && g.Tasks.startedBy(step.ID, *step.Hook) == nil:
 		_, err := g.StartHookTask(task.ID, worker, step.ID, *step.Hook, g.now, g.newID)
 		return err
-	case step.Name == stepWrite && !task.Recorded():
+	case step.Name == stepSpecWrite && !task.Recorded():
 		_, err := g.RecordSpecWrite(task.ID, worker, g.now)
 		g.followed = 0
 		return err
-	case step.Name == stepRequest && !task.Recorded():
+	case step.Name == stepDeletionRequest && !task.Recorded():
 		g.followed = 0
 		return g.RecordDeletionRequest(task.ID, worker, g.now)
 	}
@@ -204,13 +204,13 @@ func (g *game) follow() {
 }
 
 func (g *game) randomReport() {
-	instances := []string{"unheard-of"}
-	for i := range g.Instances {
-		instances = append(instances, g.Instances[i].ID)
+	instance := "unheard-of"
+	if drawn := g.draw(len(g.Instances) + 1); drawn > 0 {
+		instance = g.Instances[drawn-1].ID
 	}
 	phases := []string{"", "CreatingPrerequisites", "CreatingHelmRelease", "CreatingServices", "Ready", "Failed", "Deleting", "Deleted"}
 	states := []string{"Deploying", "Running", "Error", "Deleting", "Deleted", "?"}
-	observed := reported(instances[g.draw(len(instances))], phases[g.draw(len(phases))], states[g.draw(len(states))])
+	observed := reported(instance, phases[g.draw(len(phases))], states[g.draw(len(states))])
 	doubt := g.draw(8)
 	if doubt == 1 {
 		observed.InstanceSource = InstanceSourceSpec

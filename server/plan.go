@@ -13,8 +13,8 @@ import (
 
 // The names of the steps that flows run.
 const (
-	stepWrite   = "Write the StyrminDeployment"
-	stepRequest = "Request the deletion"
+	stepSpecWrite       = "Write the StyrminDeployment"
+	stepDeletionRequest = "Request the deletion"
 )
 
 // The names of the steps that reports move (R6, R9).
@@ -37,9 +37,9 @@ func plan(change Change, declared spec, internal bool, newID func() string) ([]S
 	case TaskRunJob:
 		own = "Run job " + change.Job
 	case TaskDelete:
-		own, operator = stepRequest, []string{stepRemove}
+		own, operator = stepDeletionRequest, []string{stepRemove}
 	default:
-		own, operator = stepWrite, []string{stepPrerequisites, stepHelmRelease, stepServices, stepReady}
+		own, operator = stepSpecWrite, []string{stepPrerequisites, stepHelmRelease, stepServices, stepReady}
 	}
 	if internal {
 		operator = nil

@@ -15,9 +15,9 @@ func deleting(t *testing.T) (*world, string) {
 	w := running(t)
 	task := w.request(deletion)
 	w.claim()
-	w.start(task, stepRequest)
+	w.start(task, stepDeletionRequest)
 	w.must(w.RecordDeletionRequest(task, testWorker, w.now))
-	w.finish(task, stepRequest)
+	w.finish(task, stepDeletionRequest)
 	w.end(task, TaskSuccess)
 	return w, task
 }
@@ -97,7 +97,7 @@ func TestR9RemovalStep(t *testing.T) {
 			t.Fatal("the failed deletion was returned")
 		}
 		w.claim()
-		w.start(second, stepRequest)
+		w.start(second, stepDeletionRequest)
 		w.must(w.RecordDeletionRequest(second, testWorker, w.now))
 		if !w.Deployment.DeletionRequestedAt.Equal(at(5)) {
 			t.Errorf("deletion requested at %s, want the first request's time", w.Deployment.DeletionRequestedAt)
@@ -116,7 +116,7 @@ func TestR9RemovalStep(t *testing.T) {
 		w.ApplyAbsence(w.now)
 		w.wantStatus(DeploymentFailed)
 		w.claim()
-		w.start(task, stepRequest)
+		w.start(task, stepDeletionRequest)
 		w.must(w.RecordDeletionRequest(task, testWorker, w.now))
 		w.ApplyAbsence(w.now)
 		w.wantSteps(task, StepSucceeded)

@@ -93,7 +93,7 @@ func TestR5AfterADeletionRequestOnlyDeletingAndDeletedCount(t *testing.T) {
 	instance := *w.Deployment.WrittenInstanceID
 	task := w.request(deletion)
 	w.claim()
-	w.start(task, stepRequest)
+	w.start(task, stepDeletionRequest)
 	w.must(w.RecordDeletionRequest(task, testWorker, w.now))
 	w.wantStatus(DeploymentDeleting)
 	for _, words := range [][2]string{{"Ready", "Running"}, {"Ready", "Error"}, {"CreatingServices", "Deploying"}, {"Deleting", "Error"}} {

@@ -128,9 +128,9 @@ func TestStory(t *testing.T) {
 	// The deletion, whose end no report shows: the object is gone before.
 	removal := w.request(deletion)
 	w.claim()
-	w.start(removal, stepRequest)
+	w.start(removal, stepDeletionRequest)
 	w.must(w.RecordDeletionRequest(removal, testWorker, w.now))
-	w.finish(removal, stepRequest)
+	w.finish(removal, stepDeletionRequest)
 	w.end(removal, TaskSuccess)
 	w.report(quickInstance, "Ready", "Running")
 	w.wantStatus(DeploymentDeleting)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -139,10 +140,10 @@ func (w *world) fail(taskID, name, reason string) {
 // instance's id.
 func (w *world) write(taskID string) string {
 	w.t.Helper()
-	w.start(taskID, stepWrite)
+	w.start(taskID, stepSpecWrite)
 	instance, err := w.RecordSpecWrite(taskID, testWorker, w.now)
 	w.must(err)
-	w.finish(taskID, stepWrite)
+	w.finish(taskID, stepSpecWrite)
 	return instance.ID
 }
 
@@ -211,11 +212,12 @@ func (w *world) wantReason(taskID, want string) {
 // wantSteps compares the statuses of the operator-phase steps, in order.
 func (w *world) wantSteps(taskID string, want ...StepStatus) {
 	w.t.Helper()
-	var got []StepStatus
-	for _, step := range w.Tasks.Find(taskID).operatorSteps() {
-		got = append(got, step.Status)
+	steps := w.Tasks.Find(taskID).operatorSteps()
+	got := make([]StepStatus, len(steps))
+	for i := range steps {
+		got[i] = steps[i].Status
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		w.t.Errorf("operator-phase steps of task %s (-want +got):\n%s", taskID, diff)
 	}
 }
@@ -255,9 +257,9 @@ func allConditions(seconds ...float64) []Condition {
 		styrminv1.ConditionPrerequisitesReady, styrminv1.ConditionHelmReleaseReady,
 		styrminv1.ConditionServicesReady, styrminv1.ConditionReady,
 	}
-	var conditions []Condition
+	conditions := make([]Condition, len(seconds))
 	for i, second := range seconds {
-		conditions = append(conditions, condition(types[i], second))
+		conditions[i] = condition(types[i], second)
 	}
 	return conditions
 }
