@@ -13,12 +13,14 @@ type State struct {
 	// Observed is the row of the deployment's object; where there are several,
 	// the one that Prevailing picks. Nil: the cluster has none.
 	Observed *DeploymentStatus
-	// Instances holds at least the newest written instance.
+	// Instances holds at least the newest written instance and those of tasks
+	// whose flow has not ended.
 	Instances []Instance
 	// Tasks are in order of creation. They hold at least: every task whose flow
 	// has not ended or that has an unfinished step, the task that rolled out the
-	// newest written instance, the newest delete task, and of all these the
-	// tasks above and below.
+	// newest written instance, the delete task whose request was recorded last
+	// (the one of the highest RecordSequence, which need not be the newest), and
+	// of all these the tasks above and below.
 	Tasks Tasks
 }
 
