@@ -51,6 +51,9 @@ func (r *reconciler) reconcileDeletion(ctx context.Context, s *scope) (time.Dura
 			return 0, err
 		}
 	}
+	if err := r.optional.watchServed(); err != nil {
+		return 0, err
+	}
 	progress := map[string]bool{}
 	for _, step := range []struct {
 		condition string

@@ -4,7 +4,10 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
@@ -55,6 +58,22 @@ func (o *optionalAPIs) require(kind schema.GroupVersionKind, product string) err
 		return fmt.Errorf("looking for the API of %s: %w", kind, err)
 	}
 	return o.watch(kind)
+}
+
+// watchServed sees to it that every optional kind which is served is watched, so
+// that a deletion learns at once of what is gone.
+func (o *optionalAPIs) watchServed() error {
+	kinds := slices.Collect(maps.Values(fluxKinds))
+	for _, version := range traefikGroups {
+		kinds = append(kinds, version.WithKind(ingressRouteKind), version.WithKind(middlewareKind))
+	}
+	for _, kind := range kinds {
+		var missing *missingAPIError
+		if err := o.require(kind, ""); err != nil && !errors.As(err, &missing) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o *optionalAPIs) isWatched(kind schema.GroupVersionKind) bool {
