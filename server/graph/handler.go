@@ -90,8 +90,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	op, refused := h.executor.CreateOperationContext(ctx, params)
 	if refused != nil {
-		for _, err := range refused {
-			withContractCode(err)
+		for i, err := range refused {
+			refused[i] = withContractCode(err)
 		}
 		h.refuse(w, statusOf(fmt.Sprint(refused[0].Extensions[codeKey])), refused...)
 		return

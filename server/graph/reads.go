@@ -55,12 +55,16 @@ func (r queryResolver) Deployment(ctx context.Context, id string) (*server.Deplo
 }
 
 // PodStatuses lists observed pods.
-func (r queryResolver) PodStatuses(ctx context.Context, filter *store.PodStatusFilter, first int, after *string) ([]server.PodStatus, error) {
+func (r queryResolver) PodStatuses(
+	ctx context.Context, filter *store.PodStatusFilter, first int, after *string,
+) ([]server.PodStatus, error) {
 	return r.Store.PodStatuses(ctx, deref(filter), store.Page{First: first, After: after})
 }
 
 // DeploymentStatuses lists observed StyrminDeployments.
-func (r queryResolver) DeploymentStatuses(ctx context.Context, filter *store.DeploymentStatusFilter, first int, after *string) ([]server.DeploymentStatus, error) {
+func (r queryResolver) DeploymentStatuses(
+	ctx context.Context, filter *store.DeploymentStatusFilter, first int, after *string,
+) ([]server.DeploymentStatus, error) {
 	return r.Store.DeploymentStatuses(ctx, deref(filter), store.Page{First: first, After: after})
 }
 

@@ -37,7 +37,9 @@ func (r mutationResolver) OpenReportSession(ctx context.Context, input OpenRepor
 }
 
 // ReportPodStatuses applies the pods of a snapshot.
-func (r mutationResolver) ReportPodStatuses(ctx context.Context, report server.ReportHeader, namespaces []server.NamespacePods) (*server.PodReportResult, error) {
+func (r mutationResolver) ReportPodStatuses(
+	ctx context.Context, report server.ReportHeader, namespaces []server.NamespacePods,
+) (*server.PodReportResult, error) {
 	started := r.Now()
 	result, err := r.Store.ApplyPodReport(ctx, callerOf(ctx), server.PodReport{Header: report, Namespaces: namespaces})
 	r.Metrics.report(server.ReportKindPods, r.Now().Sub(started), err, reportCounts{
@@ -52,7 +54,9 @@ func (r mutationResolver) ReportPodStatuses(ctx context.Context, report server.R
 }
 
 // ReportDeploymentStatuses applies the StyrminDeployments of a snapshot.
-func (r mutationResolver) ReportDeploymentStatuses(ctx context.Context, report server.ReportHeader, digest *string, deployments []server.DeploymentStatus) (*server.DeploymentReportResult, error) {
+func (r mutationResolver) ReportDeploymentStatuses(
+	ctx context.Context, report server.ReportHeader, digest *string, deployments []server.DeploymentStatus,
+) (*server.DeploymentReportResult, error) {
 	started := r.Now()
 	result, err := r.Store.ApplyDeploymentReport(ctx, callerOf(ctx),
 		server.DeploymentReport{Header: report, Digest: digest, Deployments: deployments})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/styrmin/styrmin/server"
@@ -66,6 +67,13 @@ var access = map[string][]server.Role{
 	"Mutation.finishTask":            flows,
 }
 
+// The names that the table and the check share with the schema.
+const (
+	queryType    = "Query"
+	mutationType = "Mutation"
+	typeName     = "__typename"
+)
+
 // roleCheck refuses an operation of which the caller may not call every field,
 // before any of them runs.
 type roleCheck struct{}
@@ -81,12 +89,12 @@ func (roleCheck) Validate(graphql.ExecutableSchema) error { return nil }
 
 func (roleCheck) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
 	caller := callerOf(ctx)
-	root := "Query"
-	if op.Operation.Operation == "mutation" {
-		root = "Mutation"
+	root := queryType
+	if op.Operation.Operation == ast.Mutation {
+		root = mutationType
 	}
 	for _, field := range graphql.CollectFields(op, op.Operation.SelectionSet, []string{root}) {
-		if field.Name == "__typename" || slices.Contains(access[root+"."+field.Name], caller.Role) {
+		if field.Name == typeName || slices.Contains(access[root+"."+field.Name], caller.Role) {
 			continue
 		}
 		if caller.Role == server.RoleAnonymous {

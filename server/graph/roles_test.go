@@ -90,10 +90,10 @@ func literal(schema *ast.Schema, typ *ast.Type) string {
 		return "[]"
 	}
 	definition := schema.Types[typ.NamedType]
-	switch {
-	case definition.Kind == ast.Enum:
+	switch definition.Kind {
+	case ast.Enum:
 		return definition.EnumValues[0].Name
-	case definition.Kind == ast.InputObject:
+	case ast.InputObject:
 		var fields ast.ArgumentDefinitionList
 		for _, field := range definition.Fields {
 			fields = append(fields, &ast.ArgumentDefinition{Name: field.Name, Type: field.Type, DefaultValue: field.DefaultValue})
@@ -108,7 +108,7 @@ func literal(schema *ast.Schema, typ *ast.Type) string {
 func TestEveryRootFieldIsInTheRoleTable(t *testing.T) {
 	schema := NewExecutableSchema(Config{}).Schema()
 	known := map[string]bool{}
-	for root, definition := range map[string]*ast.Definition{"Query": schema.Query, "Mutation": schema.Mutation} {
+	for root, definition := range map[string]*ast.Definition{queryType: schema.Query, mutationType: schema.Mutation} {
 		for _, field := range definition.Fields {
 			known[root+"."+field.Name] = true
 			if _, listed := access[root+"."+field.Name]; !listed {

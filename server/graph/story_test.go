@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/store"
 	"github.com/styrmin/styrmin/server/store/storetest"
 )
 
@@ -255,6 +256,18 @@ func TestStoryOfThePageThroughTheAPI(t *testing.T) {
 		running := p.tellSupersedingAndSilence()
 		p.tellDeletion(running)
 		p.hasNoSecret()
+
+		counts, err := p.resolver.Store.CountTasks(t.Context())
+		p.must(err)
+		p.want("the tasks by result", []store.TaskCount{
+			{Kind: "CREATE", Result: "SUCCEEDED", Count: 1},
+			{Kind: "DELETE", Result: "SUCCEEDED", Count: 1},
+			{Kind: "SCALE", Result: "SUCCEEDED", Count: 2},
+			{Kind: "SCALE", Result: "SUPERSEDED", Count: 1},
+			{Kind: "START_COMPONENTS", Result: "SUCCEEDED", Count: 1},
+			{Kind: "STOP_COMPONENTS", Result: "SUCCEEDED", Count: 1},
+			{Kind: "UPDATE_VERSION", Result: "SUCCEEDED", Count: 1},
+		}, counts)
 	})
 }
 

@@ -23,7 +23,9 @@ type deploymentRow struct {
 // loadStates reads the deployments that a report may change: those that it
 // holds, adopting unknown ones (R14), and those that it may miss. before holds
 // those that are stored.
-func (r *deploymentReport) loadStates(ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus) (after, before map[string]*server.State, err error) {
+func (r *deploymentReport) loadStates(
+	ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus,
+) (after, before map[string]*server.State, err error) {
 	reported := slices.Sorted(maps.Keys(rows.Reported))
 	var models []deploymentRow
 	err = r.tx.NewSelect().Model(&models).Where("cluster_id = ?", r.clusterID()).

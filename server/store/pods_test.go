@@ -217,9 +217,9 @@ func TestAReportThatListsANamespaceTwiceIsRefused(t *testing.T) {
 
 func TestALargeReportIsWrittenInBatches(t *testing.T) {
 	onEach(t, func(w *world) {
-		var pods []server.PodStatus
-		for i := range 1234 {
-			pods = append(pods, pod(names(i)))
+		pods := make([]server.PodStatus, 1234)
+		for i := range pods {
+			pods[i] = pod(names(i))
 		}
 		w.want("the upserted rows", 1234, w.pods(whole("a", "a1", pods...)).Upserted)
 		w.want("the deleted rows", 1232, w.pods(whole("a", "a2", pods[:2]...)).Deleted)

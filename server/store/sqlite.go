@@ -29,6 +29,7 @@ func (s *Store) openSQLite(path string) error {
 		return errors.New("sqlite: needs the path of a file")
 	}
 	// What it holds is not for every user of the machine.
+	//nolint:gosec // The operator of the server names the file.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

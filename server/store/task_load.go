@@ -51,10 +51,11 @@ func selectTasks(db bun.IDB, rows *[]taskRow) *bun.SelectQuery {
 func withFamilies(ctx context.Context, db bun.IDB, rows []taskRow) (server.Tasks, error) {
 	known := map[string]bool{}
 	for fresh := rows; len(fresh) > 0; {
-		var ids, parents []string
+		ids := make([]string, len(fresh))
+		var parents []string
 		for i := range fresh {
 			known[fresh[i].ID] = true
-			ids = append(ids, fresh[i].ID)
+			ids[i] = fresh[i].ID
 			if parent := fresh[i].ParentTaskID; parent != nil {
 				parents = append(parents, *parent)
 			}

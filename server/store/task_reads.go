@@ -70,6 +70,23 @@ func (s *Store) TasksOf(ctx context.Context, deployment server.Deployment, first
 	return family, ids, err
 }
 
+// TaskCount is how many tasks of a kind have a result.
+type TaskCount struct {
+	Kind   server.TaskKind
+	Result server.TaskResult
+	Count  int
+}
+
+// CountTasks counts all tasks by kind and result.
+func (s *Store) CountTasks(ctx context.Context) ([]TaskCount, error) {
+	var counts []TaskCount
+	err := s.read(ctx, "count tasks", func(ctx context.Context, db bun.IDB) error {
+		return db.NewSelect().Table("tasks").Column("kind", "result").ColumnExpr("count(*) AS count").
+			Group("kind", "result").Order("kind", "result").Scan(ctx, &counts)
+	})
+	return counts, err
+}
+
 // WrittenInstance returns the newest instance whose write was recorded, or nil.
 func (s *Store) WrittenInstance(ctx context.Context, deployment server.Deployment) (*server.Instance, error) {
 	if deployment.WrittenInstanceID == nil {

@@ -31,6 +31,7 @@ type taskRow struct {
 	ParentTaskID   *string
 	HookStepID     *string
 	Status         server.TaskStatus
+	Result         server.TaskResult
 	Message        *string
 	RecordSequence int64
 	Superseded     bool
@@ -67,7 +68,7 @@ type attemptRow struct {
 	Error     *string
 }
 
-func rowOfTask(task *server.Task) (*taskRow, error) {
+func rowOfTask(task *server.Task, result server.TaskResult) (*taskRow, error) {
 	change, err := json.Marshal(task.Change)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the change of task %s: %w", task.ID, err)
@@ -75,7 +76,7 @@ func rowOfTask(task *server.Task) (*taskRow, error) {
 	return &taskRow{
 		ID: task.ID, DeploymentID: task.DeploymentID, Kind: task.Kind(), Change: change,
 		InstanceID: task.InstanceID, ParentTaskID: task.ParentTaskID, HookStepID: task.HookStepID,
-		Status: task.Status, Message: task.Message, RecordSequence: task.RecordSequence, Superseded: task.Superseded,
+		Status: task.Status, Result: result, Message: task.Message, RecordSequence: task.RecordSequence, Superseded: task.Superseded,
 		Unsettled: isUnsettled(task),
 		CreatedAt: task.CreatedAt, StartedAt: task.StartedAt, FinishedAt: task.FinishedAt,
 		WorkerID: task.WorkerID, LeaseExpiresAt: task.LeaseExpiresAt, LostLeases: task.LostLeases,

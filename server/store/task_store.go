@@ -30,7 +30,7 @@ func storeState(ctx context.Context, tx bun.Tx, before, after *server.State) err
 		}
 	}
 	for i := range after.Tasks {
-		if err := storeTask(ctx, tx, before.Tasks.Find(after.Tasks[i].ID), &after.Tasks[i]); err != nil {
+		if err := storeTask(ctx, tx, before.Tasks, after.Tasks, after.Tasks[i].ID); err != nil {
 			return fmt.Errorf("storing task %s: %w", after.Tasks[i].ID, err)
 		}
 	}
@@ -58,11 +58,14 @@ func storeDeployment(ctx context.Context, tx bun.Tx, before *server.State, after
 	return nil
 }
 
-func storeTask(ctx context.Context, tx bun.Tx, before, after *server.Task) error {
-	if before != nil && reflect.DeepEqual(before, after) {
+// storeTask writes a task that is new or changed, or whose result is another one
+// because a task below it changed.
+func storeTask(ctx context.Context, tx bun.Tx, were, are server.Tasks, id string) error {
+	before, after, result := were.Find(id), are.Find(id), are.Result(id)
+	if before != nil && reflect.DeepEqual(before, after) && were.Result(id) == result {
 		return nil
 	}
-	row, err := rowOfTask(after)
+	row, err := rowOfTask(after, result)
 	if err != nil {
 		return err
 	}

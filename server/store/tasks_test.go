@@ -107,9 +107,9 @@ func TestW2ATaskIsClaimedByOneWorkerAlone(t *testing.T) {
 		other := storetest.Open(t, url, clock)
 		w.cluster, w.agent = w.newCluster("c1")
 		const tasks = 6
-		var made []string
-		for i := range tasks {
-			made = append(made, w.create(names(i)).ID)
+		made := make([]string, tasks)
+		for i := range made {
+			made[i] = w.create(names(i)).ID
 		}
 		claimed := make(chan string, 2*tasks)
 		for range tasks {
@@ -345,9 +345,10 @@ func TestD05TwoServersMakeOneAttempt(t *testing.T) {
 		}
 		w.must(<-done)
 		w.must(<-done)
-		var got []server.StepStatus
-		for _, attempt := range w.task(task.ID).Steps[1].Attempts {
-			got = append(got, attempt.Status)
+		attempts := w.task(task.ID).Steps[1].Attempts
+		got := make([]server.StepStatus, len(attempts))
+		for i := range attempts {
+			got[i] = attempts[i].Status
 		}
 		w.want("the attempts", []server.StepStatus{server.StepFailed, server.StepRunning}, got)
 	})

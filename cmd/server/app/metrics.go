@@ -62,23 +62,43 @@ var (
 		"Observed pods of a cluster.", []string{"cluster"}, nil)
 	clusterDeployments = prometheus.NewDesc("styrmin_server_cluster_deployments",
 		"Observed StyrminDeployments of a cluster.", []string{"cluster"}, nil)
+	tasks = prometheus.NewDesc("styrmin_server_tasks",
+		"Tasks by kind and result.", []string{"kind", "result"}, nil)
 )
 
-// clusterCollector reads the state of the clusters when it is asked for.
-type clusterCollector struct {
+// stateCollector reads the state of clusters and tasks when it is asked for.
+type stateCollector struct {
 	store *store.Store
 	log   logr.Logger
 }
 
-func (c *clusterCollector) Describe(descriptions chan<- *prometheus.Desc) {
+func (c *stateCollector) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- lastReportAge
 	descriptions <- clusterPods
 	descriptions <- clusterDeployments
+	descriptions <- tasks
 }
 
-func (c *clusterCollector) Collect(metrics chan<- prometheus.Metric) {
+func (c *stateCollector) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
+	c.collectClusters(ctx, metrics)
+	c.collectTasks(ctx, metrics)
+}
+
+func (c *stateCollector) collectTasks(ctx context.Context, metrics chan<- prometheus.Metric) {
+	counts, err := c.store.CountTasks(ctx)
+	if err != nil {
+		c.log.Error(err, "Failed to count the tasks for the metrics")
+		metrics <- prometheus.NewInvalidMetric(tasks, err)
+		return
+	}
+	for _, n := range counts {
+		metrics <- prometheus.MustNewConstMetric(tasks, prometheus.GaugeValue, float64(n.Count), string(n.Kind), string(n.Result))
+	}
+}
+
+func (c *stateCollector) collectClusters(ctx context.Context, metrics chan<- prometheus.Metric) {
 	clusters, err := c.store.Clusters(ctx)
 	if err != nil {
 		c.log.Error(err, "Failed to read the clusters for the metrics")

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,8 +56,8 @@ func TestBadConfigurationEndsTheProgramAndNamesTheFlag(t *testing.T) {
 			command := NewCommand("test")
 			command.SetErr(&out)
 			command.SetOut(io.Discard)
-			base := []string{"--database=sqlite:" + filepath.Join(t.TempDir(), "x.db"), "--listen=127.0.0.1:0", "--metrics-listen="}
-			command.SetArgs(append(base, test.args...))
+			command.SetArgs(slices.Concat(
+				[]string{"--database=sqlite:" + filepath.Join(t.TempDir(), "x.db"), "--listen=127.0.0.1:0", "--metrics-listen="}, test.args))
 			if err := command.ExecuteContext(t.Context()); err == nil {
 				t.Fatal("the program ran")
 			}

@@ -63,7 +63,7 @@ func (p *Program) start(ctx context.Context, out io.Writer) error {
 	if err := ensureAdminToken(ctx, p.store, p.options.AdminTokenFile, out); err != nil {
 		return err
 	}
-	registry.MustRegister(&clusterCollector{store: p.store, log: p.log})
+	registry.MustRegister(&stateCollector{store: p.store, log: p.log})
 	var listen net.ListenConfig
 	if p.listener, err = listen.Listen(ctx, "tcp", p.options.Listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)

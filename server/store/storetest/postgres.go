@@ -115,7 +115,7 @@ func start() error {
 	}
 	data := filepath.Join(private.dir, "data")
 	command := func(program string, args ...string) *exec.Cmd {
-		//nolint:gosec // The programs are PostgreSQL's own.
+		//nolint:gosec,noctx // The programs are PostgreSQL's own, and outlive every single test.
 		c := exec.Command(program, args...)
 		c.Dir = private.dir
 		c.Stdout, c.Stderr = &private.output, &private.output

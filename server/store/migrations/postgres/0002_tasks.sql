@@ -16,6 +16,7 @@ CREATE INDEX instances_deployment ON instances (deployment_id);
 
 -- position is the order of creation within the deployment. unsettled tasks can
 -- still be changed by reports and calls: their flow or a step has not ended.
+-- result follows from the task and those below it; it is kept to be counted.
 CREATE TABLE tasks (
     id               TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     deployment_id    TEXT COLLATE "C" NOT NULL REFERENCES deployments (id) ON DELETE CASCADE,
@@ -26,6 +27,7 @@ CREATE TABLE tasks (
     parent_task_id   TEXT COLLATE "C" REFERENCES tasks (id) ON DELETE CASCADE,
     hook_step_id     TEXT COLLATE "C",
     status           TEXT COLLATE "C" NOT NULL,
+    result           TEXT COLLATE "C" NOT NULL,
     message          TEXT COLLATE "C",
     record_sequence  BIGINT NOT NULL,
     superseded       BOOLEAN NOT NULL,

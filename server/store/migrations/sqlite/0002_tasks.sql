@@ -16,6 +16,7 @@ CREATE INDEX instances_deployment ON instances (deployment_id);
 
 -- position is the order of creation within the deployment. unsettled tasks can
 -- still be changed by reports and calls: their flow or a step has not ended.
+-- result follows from the task and those below it; it is kept to be counted.
 CREATE TABLE tasks (
     id               TEXT NOT NULL PRIMARY KEY,
     deployment_id    TEXT NOT NULL REFERENCES deployments (id) ON DELETE CASCADE,
@@ -26,6 +27,7 @@ CREATE TABLE tasks (
     parent_task_id   TEXT REFERENCES tasks (id) ON DELETE CASCADE,
     hook_step_id     TEXT,
     status           TEXT NOT NULL,
+    result           TEXT NOT NULL,
     message          TEXT,
     record_sequence  INTEGER NOT NULL,
     superseded       INTEGER NOT NULL,
