@@ -60,7 +60,8 @@ func parseOptions(args []string, out io.Writer) (*options, error) {
 	config.RegisterFlags(fs)
 	o.zap.BindFlags(fs)
 
-	fs.StringVar(&o.serverAddress, "server-address", "", "Address of the Styrmin server, as https://styrmin.example. Needed unless the reporter is disabled.")
+	fs.StringVar(&o.serverAddress, "server-address", "",
+		"Address of the Styrmin server, as https://styrmin.example. Needed unless the reporter is disabled.")
 	fs.StringVar(&o.tokenFile, "token-file", "", "File that holds the cluster's agent token; read again when it changes.")
 	fs.StringVar(&o.caFile, "ca-file", "", "File with PEM certificates of the authorities to trust for the server, instead of the system's.")
 	fs.StringVar(&o.clusterID, "cluster-id", "", "Id of this cluster on the server; only where the token does not say it.")

@@ -17,6 +17,9 @@ import (
 	"github.com/styrmin/styrmin/test/system"
 )
 
+// startTimeout covers a control plane that has to be built first.
+const startTimeout = 25 * time.Minute
+
 // sys is the running product that the tests of this package share, in order.
 var sys *system.System
 
@@ -38,15 +41,15 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
-	defer cancel()
 	manager, server := filepath.Join(dir, "manager"), filepath.Join(dir, "styrmin-server")
 	for program, source := range map[string]string{manager: "../../cmd", server: "../../cmd/server"} {
-		build := exec.CommandContext(ctx, "go", "build", "-race", "-o", program, source)
+		build := exec.CommandContext(context.Background(), "go", "build", "-race", "-o", program, source)
 		if out, err := build.CombinedOutput(); err != nil {
 			return 1, fmt.Errorf("building %s: %w\n%s", source, err, out)
 		}
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
 	sys, err = system.Start(ctx, system.Options{
 		Dir:          dir,
 		Localcluster: localcluster,
