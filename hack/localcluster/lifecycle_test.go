@@ -173,29 +173,33 @@ func TestInterruptedStartEndsCleanly(t *testing.T) {
 	}
 }
 
-// installShop creates a HelmRelease of the sample chart.
-func installShop(t *testing.T, l *localcluster, values string) {
+// installShop creates a HelmRelease of the sample chart, changed as the test needs it.
+func installShop(t *testing.T, l *localcluster, values string, changes ...func(*helmv2.HelmRelease)) {
 	t.Helper()
 	c := l.client(t)
 	interval := metav1.Duration{Duration: 10 * time.Minute}
+	release := &helmv2.HelmRelease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop"},
+		Spec: helmv2.HelmReleaseSpec{
+			Interval: interval,
+			Timeout:  &metav1.Duration{Duration: time.Minute},
+			Chart: &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
+				Chart: "shop", Version: "2.4.1",
+				SourceRef: helmv2.CrossNamespaceObjectReference{Kind: sourcev1.HelmRepositoryKind, Name: "charts"},
+			}},
+			Values: &apiextensionsv1.JSON{Raw: []byte(values)},
+		},
+	}
+	for _, change := range changes {
+		change(release)
+	}
 	for _, object := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
 		&sourcev1.HelmRepository{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "charts"},
 			Spec:       sourcev1.HelmRepositorySpec{URL: l.charts, Interval: interval},
 		},
-		&helmv2.HelmRelease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop"},
-			Spec: helmv2.HelmReleaseSpec{
-				Interval: interval,
-				Timeout:  &metav1.Duration{Duration: time.Minute},
-				Chart: &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
-					Chart: "shop", Version: "2.4.1",
-					SourceRef: helmv2.CrossNamespaceObjectReference{Kind: sourcev1.HelmRepositoryKind, Name: "charts"},
-				}},
-				Values: &apiextensionsv1.JSON{Raw: []byte(values)},
-			},
-		},
+		release,
 	} {
 		if err := c.Create(t.Context(), object); err != nil {
 			t.Fatalf("Create %T: %v", object, err)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -76,12 +77,14 @@ func start(ctx context.Context, l layout, options Options, s *supervisor, fail c
 	if err != nil {
 		return err
 	}
-	kubeconfig := options.Kubeconfig
-	if kubeconfig == "" {
-		kubeconfig = l.kubeconfig()
-		if err := startControlPlane(ctx, l, picked, options, s); err != nil {
-			return err
-		}
+	kubeconfig := l.kubeconfig()
+	if options.Kubeconfig == "" {
+		err = startControlPlane(ctx, l, picked, options, s)
+	} else {
+		kubeconfig, err = filepath.Abs(options.Kubeconfig)
+	}
+	if err != nil {
+		return err
 	}
 	c, err := clientFor(kubeconfig)
 	if err != nil {
