@@ -12,10 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr/testr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -26,6 +27,8 @@ type running struct {
 	token   string
 	// stop ends the server and returns how it ended.
 	stop func() error
+	// log returns what was logged so far.
+	log func() []byte
 }
 
 // startServer starts the whole program on free ports of the loopback interface.
@@ -40,11 +43,22 @@ func startServer(t *testing.T, dir string, change func(*Options)) *running {
 	if change != nil {
 		change(&options)
 	}
-	program, err := New(t.Context(), options, testr.New(t), io.Discard)
+	var mu sync.Mutex
+	var lines bytes.Buffer
+	logger := funcr.NewJSON(func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines.WriteString(line + "\n")
+	}, funcr.Options{Verbosity: 1})
+	program, err := New(t.Context(), options, logger, io.Discard)
 	if err != nil {
 		t.Fatalf("starting: %v", err)
 	}
-	r := &running{t: t, program: program}
+	r := &running{t: t, program: program, log: func() []byte {
+		mu.Lock()
+		defer mu.Unlock()
+		return bytes.Clone(lines.Bytes())
+	}}
 	if options.AdminTokenFile != "" {
 		text, err := os.ReadFile(options.AdminTokenFile)
 		if err != nil {

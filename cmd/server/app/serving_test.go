@@ -1,0 +1,141 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newCertificate writes a certificate for the loopback address and its key.
+func newCertificate(t *testing.T, dir string) (certFile, keyFile string, pool *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyBytes, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
+	for path, text := range map[string][]byte{
+		certFile: certPEM, keyFile: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyBytes}),
+	} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool = x509.NewCertPool()
+	pool.AppendCertsFromPEM(certPEM)
+	return certFile, keyFile, pool
+}
+
+func TestTheServerSpeaksTLSWhereItHasACertificate(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile, pool := newCertificate(t, dir)
+	s := startServer(t, dir, func(o *Options) { o.TLSCertFile, o.TLSKeyFile = certFile, keyFile })
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+s.program.Address()+"/healthz", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("got %s", response.Status)
+	}
+}
+
+// TestARunningRequestEndsBeforeTheServerDoes asks the server to end while a
+// request's body is on its way: the request is answered all the same.
+func TestARunningRequestEndsBeforeTheServerDoes(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	body, send := io.Pipe()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.program.Address()+"/graphql", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+s.token)
+	answered := make(chan string, 1)
+	go func() { answered <- s.do(request) }()
+	if _, err := io.WriteString(send, `{"query": `); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.stop() }()
+	waitUntilRefused(t, s.program.Address())
+	if _, err := io.WriteString(send, `"{ server { version } }"}`); err != nil {
+		t.Fatal(err)
+	}
+	_ = send.Close()
+	if got := <-answered; !strings.Contains(got, `"version":"test"`) {
+		t.Errorf("the request was answered with %s", got)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// waitUntilRefused returns once nothing listens at the address.
+func waitUntilRefused(t *testing.T, address string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			if ctx.Err() != nil {
+				t.Fatal("the server still listens")
+			}
+			return
+		}
+		_ = connection.Close()
+	}
+}
+
+func TestTheLogShowsNoSecret(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	created := s.call(s.token, `mutation { createCluster(input: {name: "demo"}) { agentToken cluster { id } } }`, nil)
+	agent := created["createCluster"].(map[string]any)["agentToken"].(string)
+	s.call(agent, openSession, map[string]any{"input": map[string]any{"clusterUid": "u", "agentId": "a", "agentVersion": "1"}})
+	s.post(agent, `{ tokens { id } }`, nil)
+	for _, secret := range []string{s.token, agent} {
+		if bytes.Contains(s.log(), []byte(secret)) {
+			t.Errorf("the log shows a token:\n%s", s.log())
+		}
+	}
+	if !bytes.Contains(s.log(), []byte("Opened a report session")) {
+		t.Errorf("the log does not tell of the session:\n%s", s.log())
+	}
+}
