@@ -54,7 +54,7 @@ func TestO6CrashesAtAnyTime(t *testing.T) {
 	const deployments, crashes = 10, 30
 	sim := simulate(t, apiServer)
 	c := newClient(t, apiServer)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // A test that can be repeated.
+	random := rand.New(rand.NewPCG(1, 2)) // A test that can be repeated.
 	crash := &crasher{}
 	run := func(requests int) {
 		w := &wire{before: crash.before}

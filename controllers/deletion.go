@@ -226,7 +226,8 @@ func (r *reconciler) resume(ctx context.Context, release *helmv2.HelmRelease) er
 // removeServices removes what makes the deployment reachable, and the chart
 // source, which no release needs any more.
 func (r *reconciler) removeServices(ctx context.Context, s *scope) (removal, error) {
-	lists := []client.ObjectList{&corev1.ServiceList{}, &sourcev1.HelmRepositoryList{}}
+	lists := make([]client.ObjectList, 0, 2+2*len(traefikGroups))
+	lists = append(lists, &corev1.ServiceList{}, &sourcev1.HelmRepositoryList{})
 	for _, version := range traefikGroups {
 		lists = append(lists,
 			unstructuredList(version.WithKind(ingressRouteKind)), unstructuredList(version.WithKind(middlewareKind)))

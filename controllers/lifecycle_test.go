@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,7 +137,7 @@ func (f *fixture) waitGone() {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is %s: %s (%v)", d.Status.Phase, d.Status.Message, err)
+		return errors.Join(fmt.Errorf("it is %s: %s", d.Status.Phase, d.Status.Message), err)
 	})
 }
 

@@ -21,8 +21,10 @@ const (
 // desiredNetworkPolicy closes the target namespace: pods reach, and are reached
 // by, the namespace itself and the named ones; and they reach the cluster's DNS.
 func desiredNetworkPolicy(s *scope) *networkingv1.NetworkPolicy {
-	peers := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
-	for _, namespace := range s.deployment.Spec.NetworkPolicy.AllowFromNamespaces {
+	allowed := s.deployment.Spec.NetworkPolicy.AllowFromNamespaces
+	peers := make([]networkingv1.NetworkPolicyPeer, 0, 1+len(allowed))
+	peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{}})
+	for _, namespace := range allowed {
 		peers = append(peers, namespacePeer(namespace))
 	}
 	return &networkingv1.NetworkPolicy{

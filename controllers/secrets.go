@@ -23,10 +23,10 @@ import (
 // in no cache (H02).
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 
-// annotationSecretSource marks a copied Secret with the one it is copied from.
+// annotationCopiedFrom marks a copied Secret with the one it is copied from.
 // Only copies are removed when the spec no longer has them: generated values
 // are kept for ever.
-const annotationSecretSource = "styrmin.io/secret-source"
+const annotationCopiedFrom = "styrmin.io/copied-from"
 
 // secretAlphabet is what generated values are made of.
 const secretAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -126,7 +126,7 @@ func (r *reconciler) desiredSecret(ctx context.Context, s *scope, spec *styrminv
 		if err != nil {
 			return nil, fmt.Errorf("reading Secret %s: %w", key, err)
 		}
-		desired.Annotations = map[string]string{annotationSecretSource: key.String()}
+		desired.Annotations = map[string]string{annotationCopiedFrom: key.String()}
 		desired.Type, desired.Data = source.Type, source.Data
 		return desired, nil
 	}
@@ -150,7 +150,7 @@ func (r *reconciler) desiredSecret(ctx context.Context, s *scope, spec *styrminv
 
 // isSameSecret compares all that the operator writes but the instance.
 func isSameSecret(live, desired *corev1.Secret) bool {
-	return live.Annotations[annotationSecretSource] == desired.Annotations[annotationSecretSource] &&
+	return live.Annotations[annotationCopiedFrom] == desired.Annotations[annotationCopiedFrom] &&
 		equality.Semantic.DeepEqual(live.Data, desired.Data)
 }
 
@@ -175,7 +175,7 @@ func (r *reconciler) pruneCopies(ctx context.Context, s *scope, wanted map[strin
 		return err
 	}
 	for _, obj := range made {
-		if wanted[obj.GetName()] || obj.GetAnnotations()[annotationSecretSource] == "" || !obj.GetDeletionTimestamp().IsZero() {
+		if wanted[obj.GetName()] || obj.GetAnnotations()[annotationCopiedFrom] == "" || !obj.GetDeletionTimestamp().IsZero() {
 			continue
 		}
 		if err := r.delete(ctx, obj); err != nil {

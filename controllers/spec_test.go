@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,14 +39,13 @@ func TestO2DesiredObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects := []client.Object{desiredNetworkPolicy(s), desiredChartSource(s, opts), release, service}
 	routes, err := desiredRoutes(s, traefikGroups[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, route := range routes {
-		objects = append(objects, route)
-	}
+	objects := slices.Concat(
+		[]client.Object{desiredNetworkPolicy(s), desiredChartSource(s, opts), release, service},
+		[]client.Object{routes[0], routes[1]})
 	var got []byte
 	for _, obj := range objects {
 		s.mark(obj)

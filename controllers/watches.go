@@ -22,14 +22,14 @@ import (
 const (
 	// indexTargetNamespace finds those whose target namespace it is.
 	indexTargetNamespace = "styrmin.io/target-namespace"
-	// indexSecretSource finds those that copy a Secret of their own namespace.
-	indexSecretSource = "styrmin.io/secret-source"
+	// indexCopiedFrom finds those that copy a Secret of their own namespace.
+	indexCopiedFrom = "styrmin.io/copied-from"
 )
 
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for name, extract := range map[string]func(*styrminv1.StyrminDeployment) []string{
 		indexTargetNamespace: func(d *styrminv1.StyrminDeployment) []string { return []string{d.TargetNamespace()} },
-		indexSecretSource:    secretSources,
+		indexCopiedFrom:      secretSources,
 	} {
 		err := indexer.IndexField(ctx, &styrminv1.StyrminDeployment{}, name, func(obj client.Object) []string {
 			d, ok := obj.(*styrminv1.StyrminDeployment)
@@ -73,7 +73,7 @@ func (r *reconciler) indexed(ctx context.Context, opts ...client.ListOption) []r
 // and to those that copy it.
 func (r *reconciler) secretRequests(ctx context.Context, obj client.Object) []reconcile.Request {
 	return append(ownerRequests(ctx, obj), r.indexed(ctx,
-		client.InNamespace(obj.GetNamespace()), client.MatchingFields{indexSecretSource: obj.GetName()})...)
+		client.InNamespace(obj.GetNamespace()), client.MatchingFields{indexCopiedFrom: obj.GetName()})...)
 }
 
 // inTargetNamespace maps pods and workloads to the StyrminDeployment whose
