@@ -15,13 +15,13 @@ import (
 
 // neededTasks picks the tasks that the rules need of deployments, besides those
 // above and below each: the unsettled ones, those that rolled out what was
-// written last, and the last delete tasks. Each part is answered from an index,
+// written last, and the delete tasks that were recorded last. Each part is answered from an index,
 // however long the history is.
 const neededTasks = `t.id IN (
 	SELECT u.id FROM tasks AS u WHERE u.unsettled AND u.deployment_id IN (?0)
 	UNION SELECT w.id FROM deployments AS d JOIN tasks AS w ON w.instance_id = d.written_instance_id WHERE d.id IN (?0)
-	UNION SELECT x.id FROM tasks AS x WHERE x.kind = 'DELETE' AND x.deployment_id IN (?0) AND x.position =
-		(SELECT max(n.position) FROM tasks AS n WHERE n.deployment_id = x.deployment_id AND n.kind = 'DELETE'))`
+	UNION SELECT x.id FROM tasks AS x WHERE x.kind = 'DELETE' AND x.deployment_id IN (?0) AND x.record_sequence > 0 AND
+		x.record_sequence = (SELECT max(n.record_sequence) FROM tasks AS n WHERE n.deployment_id = x.deployment_id AND n.kind = 'DELETE'))`
 
 // loadTasks reads the tasks of deployments that the rules need, by deployment.
 func loadTasks(ctx context.Context, db bun.IDB, deploymentIDs []string) (map[string]server.Tasks, error) {

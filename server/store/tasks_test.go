@@ -353,3 +353,41 @@ func TestD05TwoServersMakeOneAttempt(t *testing.T) {
 		w.want("the attempts", []server.StepStatus{server.StepFailed, server.StepRunning}, got)
 	})
 }
+
+// TestR9AFailedDeletionIsMovedThoughALaterOneWaits loads the delete task that
+// reports move, which is the one that was recorded last and not the newest.
+func TestR9AFailedDeletionIsMovedThoughALaterOneWaits(t *testing.T) {
+	onEach(t, func(w *world) {
+		task := w.create("shop")
+		w.claim("worker")
+		instance := w.writeOf("worker", task.ID)
+		w.finish("worker", task.ID)
+		seen := object("shop")
+		seen.DeploymentID, seen.InstanceID = task.DeploymentID, instance.ID
+		w.deployments(seen)
+
+		remove := func() *server.Task {
+			removal, err := w.store.RequestChange(w.Context(), admin(user), task.DeploymentID, server.Change{Kind: server.TaskDelete}, nil)
+			w.must(err)
+			return removal
+		}
+		first := remove()
+		w.claim("worker")
+		w.must(w.store.StartStep(w.Context(), w.agent, first.ID, "worker", first.Steps[0].ID))
+		w.must(w.store.RecordDeletionRequest(w.Context(), w.agent, first.ID, "worker"))
+		w.must(w.store.FinishStep(w.Context(), w.agent, first.ID, "worker", first.Steps[0].ID, nil))
+		w.finish("worker", first.ID)
+		deleting := w.clock.Now()
+		seen.DeletionRequestedAt, seen.Phase, seen.DisplayState = &deleting, "Deleting", "Error"
+		w.deployments(seen)
+		w.want("the removal", server.StepFailed, w.task(first.ID).Steps[1].Status)
+
+		second := remove()
+		if second.ID == first.ID {
+			w.Fatal("the failed deletion is asked for no more")
+		}
+		w.deployments()
+		w.want("the removal that was recorded", server.StepSucceeded, w.task(first.ID).Steps[1].Status)
+		w.want("the status", server.DeploymentDeleted, w.deployment(task.DeploymentID).Status)
+	})
+}

@@ -41,7 +41,7 @@ CREATE TABLE tasks (
     UNIQUE (deployment_id, position)
 ) STRICT;
 CREATE INDEX tasks_parent ON tasks (parent_task_id);
-CREATE INDEX tasks_kind ON tasks (deployment_id, kind, position);
+CREATE INDEX tasks_records ON tasks (deployment_id, kind, record_sequence);
 CREATE INDEX tasks_unsettled ON tasks (deployment_id) WHERE unsettled;
 CREATE INDEX tasks_flows ON tasks (deployment_id) WHERE finished_at IS NULL;
 
