@@ -63,6 +63,10 @@ var badAnswers = map[string]answer{
 			}
 		}
 	},
+	"an answer behind which spaces do not end": func(w http.ResponseWriter, _ *http.Request, _ *modelRequest) {
+		_, _ = io.WriteString(w, `{"data":{"reportPodStatuses":{"sequence":1,"applied":true,"rejected":[],"resend":[]}}}`)
+		_, _ = w.Write(bytes.Repeat([]byte(" "), maxResponse))
+	},
 	"a redirect": func(w http.ResponseWriter, r *http.Request, _ *modelRequest) {
 		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 	},
@@ -181,8 +185,9 @@ func TestTheTokenIsReadForEachRequestAndNeverTold(t *testing.T) {
 	if err := open(); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for _, request := range server.received() {
+	requests := server.received()
+	got := make([]string, 0, len(requests))
+	for _, request := range requests {
 		got = append(got, request.authorization)
 	}
 	if diff := cmp.Diff([]string{"Bearer " + testToken, "Bearer agent-token-2"}, got); diff != "" {

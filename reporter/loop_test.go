@@ -136,7 +136,7 @@ func TestP1OneSnapshotHasTwoHalvesPodsFirstUnderOneSequence(t *testing.T) {
 	if diff := cmp.Diff(want, operations(requests)); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
-	var sequences []int64
+	sequences := make([]int64, 0, len(requests))
 	for _, request := range requests[1:] {
 		sequences = append(sequences, request.Variables.Report.Sequence)
 	}

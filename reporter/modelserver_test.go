@@ -238,7 +238,7 @@ func (s *modelServer) storedPods() map[string]PodStatusInput {
 func (s *modelServer) deploymentNames() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	names := []string{}
+	names := make([]string, 0, len(s.deployments))
 	for _, row := range s.deployments {
 		names = append(names, row.Name)
 	}
@@ -262,7 +262,7 @@ func (s *modelServer) change(f func()) {
 }
 
 func operations(requests []modelRequest) []string {
-	names := []string{}
+	names := make([]string, 0, len(requests))
 	for i := range requests {
 		names = append(names, requests[i].OperationName)
 	}

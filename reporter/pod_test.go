@@ -4,6 +4,7 @@
 package reporter
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -247,6 +248,17 @@ func TestCaseA03TheUsefulMessageOfAFailedPullStays(t *testing.T) {
 		if got := deref(row.Message); got != step.wantMessage {
 			t.Errorf("%s: the row's message = %q, want %q", step.name, got, step.wantMessage)
 		}
+	}
+}
+
+func TestP6NumbersStayWithinTheContracts(t *testing.T) {
+	pod := testPod("a", "a-0", func(p *corev1.Pod) {
+		for range 3 {
+			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{RestartCount: math.MaxInt32})
+		}
+	})
+	if got := podRow(pod, "").Restarts; got != math.MaxInt32 {
+		t.Errorf("restarts = %d, want %d", got, math.MaxInt32)
 	}
 }
 

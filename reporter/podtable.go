@@ -59,7 +59,6 @@ type podEntry struct {
 	uid             types.UID
 	name            string
 	resourceVersion string
-	component       string
 	pullFailures    []pullFailure
 	// row is the PodStatusInput in JSON, and sum its digest.
 	row []byte

@@ -4,6 +4,7 @@
 package reporter
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -95,6 +96,15 @@ func TestP7WhatIsAcknowledgedDoesNotTravelAgain(t *testing.T) {
 			},
 			want: map[string]travelled{"a": {HasBase: true, Pods: []string{"a-0"}, Gone: []string{"uid-of-a-0"}}, "b": {}},
 		},
+		"a pod goes after another has gone, which is not told twice": {
+			happens: func(t *testing.T, h *harness, l *loop) {
+				h.pods.objects[0] = testPod("a", "a-2")
+				mustCycle(t, l)
+				h.server.received()
+				h.pods.objects[0] = testPod("a", "a-3")
+			},
+			want: map[string]travelled{"a": {HasBase: true, Pods: []string{"a-3"}, Gone: []string{"uid-of-a-2"}}, "b": {}},
+		},
 		"a namespace loses its last pod": {
 			happens: func(_ *testing.T, h *harness, _ *loop) { h.pods.objects = h.pods.objects[:2] },
 			want:    map[string]travelled{"a": {}},
@@ -141,7 +151,7 @@ func TestP7WhatIsAcknowledgedDoesNotTravelAgain(t *testing.T) {
 }
 
 func clusterPodNames(pods []*corev1.Pod) []string {
-	names := []string{}
+	names := make([]string, 0, len(pods))
 	for _, pod := range pods {
 		names = append(names, pod.Namespace+"/"+pod.Name)
 	}
@@ -155,7 +165,7 @@ func clusterPodNames(pods []*corev1.Pod) []string {
 func TestP7TheServerHasWhatTheClusterHas(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's own chance
+			random := rand.New(rand.NewPCG(seed, 1))
 			h := newHarness(t)
 			l := newLoop(h.reporter)
 			cluster := map[types.UID]*corev1.Pod{}
@@ -332,31 +342,58 @@ func TestCaseB07ReportsStayWithinALimit(t *testing.T) {
 }
 
 func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
+	const namespaces, limit = 2048, 3 << 19
 	h := newHarness(t)
-	for i := range 256 {
+	for i := range namespaces {
 		h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i), "pod", withMessage(strings.Repeat("m", 1000)), func(p *corev1.Pod) {
 			p.UID = types.UID(fmt.Sprintf("uid-%d", i))
 		}))
 	}
 	h.server.intercept = func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
-		if len(request.raw) < 120_000 {
+		if len(request.raw) < limit {
 			return false
 		}
 		writeRefusal(w, codeTooLarge)
 		return true
 	}
 	l := newLoop(h.reporter)
-	for range 20 {
+	for range 8 {
 		if err := l.cycle(t.Context()); err != nil && !isRefused(err, codeTooLarge) {
 			t.Fatal(err)
 		}
 	}
-	if got := len(h.server.podNames()); got != 256 {
-		t.Errorf("The server has %d pods, want 256", got)
+	if got := len(h.server.podNames()); got != namespaces {
+		t.Errorf("The server has %d pods, want %d", got, namespaces)
 	}
 	// The other half is not held up by the pods.
-	if got := h.server.sequencesOf(kindDeployments); len(got) != 20 {
-		t.Errorf("Deployments were reported %d times, want 20", len(got))
+	if got := h.server.sequencesOf(kindDeployments); len(got) != 8 {
+		t.Errorf("Deployments were reported %d times, want 8", len(got))
+	}
+}
+
+func TestCaseB07TheSizeOfReportsFollowsTheServer(t *testing.T) {
+	tooLarge := &refusal{code: codeTooLarge}
+	for name, tc := range map[string]struct {
+		limit, sent int
+		err         error
+		want        int
+	}{
+		"all was too much":                   {maxRowBytes, 8 << 20, tooLarge, 4 << 20},
+		"it took too long":                   {maxRowBytes, 8 << 20, context.DeadlineExceeded, 4 << 20},
+		"one namespace alone was too much":   {4 << 20, 9 << 20, tooLarge, 2 << 20},
+		"there is a least size":              {minRowBytes, minRowBytes, tooLarge, minRowBytes},
+		"other failures say nothing of size": {4 << 20, 4 << 20, errTest, 4 << 20},
+		"it goes well again":                 {4 << 20, 4 << 20, nil, 9 << 19},
+		"it goes well, but is no test":       {4 << 20, 1 << 20, nil, 4 << 20},
+		"there is a largest size":            {maxRowBytes, maxRowBytes, nil, maxRowBytes},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &loop{maxRowBytes: tc.limit}
+			l.adaptSize(tc.sent, tc.err)
+			if l.maxRowBytes != tc.want {
+				t.Errorf("size = %d, want %d", l.maxRowBytes, tc.want)
+			}
+		})
 	}
 }
 

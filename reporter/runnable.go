@@ -25,9 +25,9 @@ const (
 	// maxRowBytes is how much of rows goes in one report, before compression.
 	// What is over it follows with the next ones.
 	maxRowBytes = 32 << 20
-	// minRowBytes is what that is halved to at most when the server finds
-	// reports too large.
-	minRowBytes = 64 << 10
+	// minRowBytes is the least that this is lowered to for a server that finds
+	// reports too large or does not come to an end with them in time.
+	minRowBytes = 1 << 20
 )
 
 // reporter is the leader-only Runnable that reports the cluster (P1).
@@ -72,9 +72,6 @@ func (r *reporter) report(ctx context.Context, stopProofs func()) error {
 	for {
 		began := r.clock.Now()
 		err := loop.cycle(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if isRefused(err, codeSessionSuperseded) {
 			r.superseded(err)
 			stopProofs()
@@ -141,6 +138,9 @@ type half struct {
 func (l *loop) cycle(ctx context.Context) error {
 	if l.session == nil {
 		err := l.open(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		l.metrics.reports.WithLabelValues("session", resultOf(err)).Inc()
 		l.failures.outcome(l.log, "opening a report session", err)
 		if err != nil {
@@ -157,13 +157,14 @@ func (l *loop) cycle(ctx context.Context) error {
 		return ctx.Err()
 	}
 	l.session.next()
-	err := l.send(kindPods, snapshot.pods, func() error { return l.sendPods(ctx, snapshot.pods.provenAt) })
+	err := l.send(ctx, kindPods, snapshot.pods, func() error { return l.sendPods(ctx, snapshot.pods.provenAt) })
 	var refused *refusal
 	if err != nil && (!errors.As(err, &refused) || isSessionLost(err)) {
 		// No answer, or no session: the other half would fare no better.
+		l.health.reported(kindDeployments, err)
 		return err
 	}
-	return errors.Join(err, l.send(kindDeployments, snapshot.deployments, func() error {
+	return errors.Join(err, l.send(ctx, kindDeployments, snapshot.deployments, func() error {
 		return l.sendDeployments(ctx, snapshot.deployments.provenAt)
 	}))
 }
@@ -245,7 +246,7 @@ func (l *loop) snapshot(ctx context.Context) snapshot {
 }
 
 // send sends one half, or makes known why it is left out, and keeps the books.
-func (l *loop) send(k kind, half half, push func() error) error {
+func (l *loop) send(ctx context.Context, k kind, half half, push func() error) error {
 	activity := "reporting " + string(k)
 	if half.err != nil {
 		l.metrics.unread.WithLabelValues(string(k)).Inc()
@@ -260,6 +261,9 @@ func (l *loop) send(k kind, half half, push func() error) error {
 	l.metrics.proven.WithLabelValues(string(k)).Set(unixSeconds(half.provenAt))
 	began := l.clock.Now()
 	err := push()
+	if ctx.Err() != nil {
+		return ctx.Err() // no failure, but the end
+	}
 	l.metrics.duration.WithLabelValues(string(k)).Observe(l.clock.Since(began).Seconds())
 	l.metrics.reports.WithLabelValues(string(k), resultOf(err)).Inc()
 	l.health.reported(k, err)
@@ -275,15 +279,25 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 	l.metrics.objects.WithLabelValues(string(kindPods)).Set(float64(l.podTable.size()))
 	reports := l.podTable.report(l.maxRowBytes)
 	result, err := l.session.reportPods(ctx, provenAt, reports)
-	if isRefused(err, codeTooLarge) {
-		l.maxRowBytes = max(minRowBytes, sizeOf(reports)/2)
-	}
+	l.adaptSize(sizeOf(reports), err)
 	if err != nil {
 		return err
 	}
 	l.podTable.acknowledge(reports, result.Resend)
 	l.logRejected(kindPods, result.Rejected)
 	return nil
+}
+
+// adaptSize finds how much the server takes in one report: half of what was too
+// much for it, by its own word or by the time that it took; and little by little
+// more again while that goes well.
+func (l *loop) adaptSize(sent int, err error) {
+	switch {
+	case isRefused(err, codeTooLarge) || errors.Is(err, context.DeadlineExceeded):
+		l.maxRowBytes = max(minRowBytes, min(sent, l.maxRowBytes)/2)
+	case err == nil && sent > l.maxRowBytes/2:
+		l.maxRowBytes = min(maxRowBytes, l.maxRowBytes+l.maxRowBytes/8)
+	}
 }
 
 func (l *loop) sendDeployments(ctx context.Context, provenAt time.Time) error {

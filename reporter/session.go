@@ -17,9 +17,10 @@ import (
 // session of a cluster only, and of a session only reports with a sequence
 // above the last (P4).
 type session struct {
-	client   graphql.Client
-	clock    clock.PassiveClock
-	id       string
+	client graphql.Client
+	clock  clock.PassiveClock
+	id     string
+	// interval is what the server asks for; not above zero: it asks for nothing.
 	interval time.Duration
 	sequence int64
 }
@@ -27,6 +28,9 @@ type session struct {
 // errBadAnswer is an answer that is no refusal and does not say either that the
 // server did what was asked (P5).
 var errBadAnswer = errors.New("the answer does not confirm the request")
+
+// maxIntervalSeconds is the longest interval that the server can ask for.
+const maxIntervalSeconds = 300
 
 // openSession starts a session, which ends the one before.
 func openSession(ctx context.Context, client graphql.Client, clock clock.PassiveClock, input OpenReportSessionInput) (*session, error) {
@@ -42,7 +46,7 @@ func openSession(ctx context.Context, client graphql.Client, clock clock.Passive
 		client:   client,
 		clock:    clock,
 		id:       opened.Id,
-		interval: time.Duration(opened.IntervalSeconds) * time.Second,
+		interval: time.Duration(min(opened.IntervalSeconds, maxIntervalSeconds)) * time.Second,
 	}, nil
 }
 

@@ -128,7 +128,7 @@ func TestP4ASupersededReporterStopsForGood(t *testing.T) {
 
 func TestP1StartBlocksUntilTheManagerEndsAndLeavesNothingBehind(t *testing.T) {
 	h := newHarness(t)
-	if !h.reporter.NeedLeaderElection() {
+	if !h.NeedLeaderElection() {
 		t.Error("It would run on every replica")
 	}
 	running := start(t, h)
@@ -143,6 +143,61 @@ func TestP1StartBlocksUntilTheManagerEndsAndLeavesNothingBehind(t *testing.T) {
 	h.fakeClock.Step(time.Hour)
 	if got := operations(h.server.received()); len(got) != 0 {
 		t.Errorf("After Start has returned it sends %v", got)
+	}
+}
+
+// TestCaseH04AReporterThatStartsWhileTheManagerEndsSendsNothing is the variant of
+// a standby that is told to end.
+func TestCaseH04AReporterThatStartsWhileTheManagerEndsSendsNothing(t *testing.T) {
+	h := newHarness(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.Start(ctx); err != nil {
+		t.Errorf("Start: %v", err)
+	}
+	if got := operations(h.server.received()); len(got) != 0 {
+		t.Errorf("It sends %v", got)
+	}
+}
+
+// TestCaseB08OfTwoAgentsTheNewerReports: the older stops at its next report, and
+// the rows never go back and forth.
+func TestCaseB08OfTwoAgentsTheNewerReports(t *testing.T) {
+	first := newHarness(t)
+	second := newHarness(t)
+	second.client = first.client
+	first.pods.objects = []*corev1.Pod{testPod("a", "of-the-first")}
+	second.pods.objects = []*corev1.Pod{testPod("a", "of-the-second")}
+	old, young := newLoop(first.reporter), newLoop(second.reporter)
+	mustCycle(t, old)
+	for range 3 {
+		mustCycle(t, young)
+		if err := old.cycle(t.Context()); !isRefused(err, codeSessionSuperseded) {
+			t.Errorf("error = %v", err)
+		}
+		if diff := cmp.Diff([]string{"a/of-the-second"}, first.server.podNames()); diff != "" {
+			t.Errorf("stored pods (-want +got):\n%s", diff)
+		}
+	}
+
+	// An agent of another cluster, with a token of this one, is refused.
+	third := newHarness(t)
+	third.client, third.clusterUID = first.client, "of another cluster"
+	if err := newLoop(third.reporter).cycle(t.Context()); !isRefused(err, codeClusterMismatch) {
+		t.Errorf("error = %v", err)
+	}
+	mustCycle(t, young)
+}
+
+func TestP1AnIntervalBeyondReasonIsNotTaken(t *testing.T) {
+	for seconds, want := range map[int]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, 1 << 40: maxIntervalSeconds * time.Second} {
+		h := newHarness(t)
+		h.server.intervalSeconds = seconds
+		l := newLoop(h.reporter)
+		mustCycle(t, l)
+		if got := l.pace.interval; got != want {
+			t.Errorf("For %d seconds the interval is %s, want %s", seconds, got, want)
+		}
 	}
 }
 
@@ -167,7 +222,7 @@ func start(t *testing.T, h *harness) *runningReporter {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &runningReporter{harness: h, cancel: cancel, done: make(chan error, 1)}
-	go func() { r.done <- h.reporter.Start(ctx) }()
+	go func() { r.done <- h.Start(ctx) }()
 	return r
 }
 

@@ -20,6 +20,9 @@ import (
 // is listed live instead.
 const syncGrace = 30 * time.Second
 
+// firstProofTimeout is how long a read waits for the first proof.
+const firstProofTimeout = 10 * time.Second
+
 // source reads all objects of one kind, or fails: it never returns a part (P3).
 type source[T client.Object] interface {
 	// run keeps the source able to prove what it reads, until the context ends.
@@ -84,7 +87,9 @@ func (s *informerSource[T]) read(ctx context.Context) ([]T, time.Time, error) {
 
 // readStore returns what the informer holds, if that is proven current.
 func (s *informerSource[T]) readStore(ctx context.Context) ([]T, time.Time, error) {
-	provenAt, err := s.proof.state(ctx)
+	waiting, cancel := context.WithTimeout(ctx, firstProofTimeout)
+	defer cancel()
+	provenAt, err := s.proof.state(waiting)
 	isOld := s.clock.Since(provenAt) > maxProofAge
 	// A live list may have told of what came after the proof; the store may not.
 	isPassed := provenAt.Before(s.liveAt)

@@ -251,7 +251,7 @@ type storelessInformer struct{ cache.Informer }
 func (storelessInformer) HasSynced() bool { return true }
 
 func podNames(pods []*corev1.Pod) []string {
-	var names []string
+	names := make([]string, 0, len(pods))
 	for _, pod := range pods {
 		names = append(names, pod.Name)
 	}
