@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -44,7 +45,7 @@ type simulation struct {
 }
 
 // simulate starts a simulation; it ends with the test.
-func simulate(t *testing.T, config *rest.Config) *simulation {
+func simulate(t testing.TB, config *rest.Config) *simulation {
 	t.Helper()
 	mgr := newManager(t, config, nil, nil)
 	kube, err := kubernetes.NewForConfig(config)
@@ -61,7 +62,8 @@ func simulate(t *testing.T, config *rest.Config) *simulation {
 	} {
 		name := fmt.Sprintf("simulated%T", obj)
 		name = strings.ToLower(name[strings.LastIndex(name, ".")+1:])
-		if err := ctrl.NewControllerManagedBy(mgr).Named("simulated-" + name).For(obj).Complete(work); err != nil {
+		if err := ctrl.NewControllerManagedBy(mgr).Named("simulated-" + name).For(obj).
+			WithOptions(controller.Options{MaxConcurrentReconciles: 8}).Complete(work); err != nil {
 			t.Fatalf("setting up the simulation: %v", err)
 		}
 	}

@@ -29,7 +29,7 @@ import (
 
 // fixture is one StyrminDeployment under test, in a namespace of its own.
 type fixture struct {
-	t      *testing.T
+	t      testing.TB
 	client client.Client
 	key    client.ObjectKey
 	target string
@@ -37,7 +37,7 @@ type fixture struct {
 
 // newFixture makes a namespace for a StyrminDeployment and returns both; the
 // object is not made yet.
-func newFixture(t *testing.T, c client.Client, name string) (*fixture, *styrminv1.StyrminDeployment) {
+func newFixture(t testing.TB, c client.Client, name string) (*fixture, *styrminv1.StyrminDeployment) {
 	t.Helper()
 	home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "home-"}}
 	if err := c.Create(t.Context(), home); err != nil {

@@ -27,7 +27,7 @@ type recordedEvent struct {
 }
 
 // readRecording reads one recorded scenario.
-func readRecording(t *testing.T, name string) []recordedEvent {
+func readRecording(t testing.TB, name string) []recordedEvent {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(recordedFolder, name))
 	if err != nil {
@@ -55,7 +55,7 @@ type recordings struct {
 	installOK, installFails []helmv2.HelmReleaseStatus
 }
 
-func loadRecordings(t *testing.T) recordings {
+func loadRecordings(t testing.TB) recordings {
 	t.Helper()
 	return recordings{
 		installOK:    statusesOfFirstGeneration(readRecording(t, "01-install-ok.jsonl")),

@@ -95,7 +95,7 @@ type operator struct {
 
 // startOperator starts a manager with the operator; it ends with the test at
 // the latest. wrap may replace its client.
-func startOperator(t *testing.T, config *rest.Config, opts Options, wrap client.NewClientFunc) *operator {
+func startOperator(t testing.TB, config *rest.Config, opts Options, wrap client.NewClientFunc) *operator {
 	t.Helper()
 	mgr := newManager(t, config, CacheByObject(), wrap)
 	if err := SetupWithManager(mgr, opts); err != nil {
@@ -104,7 +104,7 @@ func startOperator(t *testing.T, config *rest.Config, opts Options, wrap client.
 	return start(t, mgr)
 }
 
-func newManager(t *testing.T, restConfig *rest.Config, byObject map[client.Object]cache.ByObject, wrap client.NewClientFunc) ctrl.Manager {
+func newManager(t testing.TB, restConfig *rest.Config, byObject map[client.Object]cache.ByObject, wrap client.NewClientFunc) ctrl.Manager {
 	t.Helper()
 	skip, grace := true, 30*time.Second
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
@@ -121,7 +121,7 @@ func newManager(t *testing.T, restConfig *rest.Config, byObject map[client.Objec
 	return mgr
 }
 
-func start(t *testing.T, mgr ctrl.Manager) *operator {
+func start(t testing.TB, mgr ctrl.Manager) *operator {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &operator{mgr: mgr, cancel: cancel, ended: make(chan error, 1)}
@@ -132,7 +132,7 @@ func start(t *testing.T, mgr ctrl.Manager) *operator {
 
 // stop ends the manager, as a crash would as far as the cluster can tell: it
 // writes nothing more.
-func (o *operator) stop(t *testing.T) {
+func (o *operator) stop(t testing.TB) {
 	t.Helper()
 	if o.cancel == nil {
 		return
@@ -157,7 +157,7 @@ func fast() Options {
 }
 
 // newClient returns a client that reads from the API server.
-func newClient(t *testing.T, config *rest.Config) client.Client {
+func newClient(t testing.TB, config *rest.Config) client.Client {
 	t.Helper()
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
@@ -167,7 +167,7 @@ func newClient(t *testing.T, config *rest.Config) client.Client {
 }
 
 // eventually polls until check returns nil, and fails with its last error.
-func eventually(t *testing.T, what string, check func() error) {
+func eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for {

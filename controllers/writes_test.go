@@ -17,7 +17,7 @@ import (
 )
 
 // reconciles is how many reconciles all operators of this process have ended.
-func reconciles(t *testing.T) float64 {
+func reconciles(t testing.TB) float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
 	if err != nil {

@@ -1,0 +1,136 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+// TestFailuresAreTranslated: what only the cluster can know fails the phase with
+// a reason; what says nothing about the spec is an error that is tried again.
+func TestFailuresAreTranslated(t *testing.T) {
+	services := schema.GroupResource{Resource: "services"}
+	terminating := apierrors.NewForbidden(services, "web", errors.New("because it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	unserved := apierrors.NewGenericServerResponse(404, "PATCH", services, "web", "404 page not found", 0, true)
+	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "target", Name: "web", Labels: map[string]string{styrminv1.LabelDeploymentID: "other"},
+	}}
+	for name, tc := range map[string]struct {
+		err        error
+		wantReason string
+		wantFailed bool
+		wantText   string
+	}{
+		"O7: a foreign object": {
+			newConflictError("Service", foreign), styrminv1.ReasonConflict, true,
+			"Service target/web exists and belongs to deployment other; it is left untouched: remove it or choose another name",
+		},
+		"O9: an API that is not served": {
+			&missingAPIError{kind: traefikGroups[0].WithKind(middlewareKind), product: traefik}, styrminv1.ReasonMissingAPI, true,
+			"the cluster does not serve Middleware of traefik.io/v1alpha1: install Traefik's CustomResourceDefinitions",
+		},
+		"O9: an API that is not served any more": {
+			unserved, styrminv1.ReasonMissingAPI, true, "the cluster does not serve an API any more: applying: " + unserved.Error(),
+		},
+		"a spec that the cluster cannot serve": {invalidSpec("no such secret"), styrminv1.ReasonInvalidSpec, true, "no such secret"},
+		"an object that the API server refuses": {
+			apierrors.NewBadRequest("bad port"), styrminv1.ReasonInvalidSpec, true, "applying: bad port",
+		},
+		"a quota or a missing permission": {
+			apierrors.NewForbidden(services, "web", errors.New("exceeded quota")), styrminv1.ReasonForbidden, true,
+			`applying: services "web" is forbidden: exceeded quota`,
+		},
+		"a namespace that began to go meanwhile": {terminating, styrminv1.ReasonProgressing, false, "applying: " + terminating.Error()},
+		"an API server that is away":             {errors.New("connection refused"), "", false, ""},
+		"an object that was replaced":            {apierrors.NewConflict(services, "web", errors.New("newer")), "", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := Options{}.withDefaults().outcomeOf(fmt.Errorf("applying: %w", tc.err))
+			if ok != (tc.wantReason != "") {
+				t.Fatalf("translated: %v", ok)
+			}
+			if got.reason != tc.wantReason || got.failed != tc.wantFailed || got.message != tc.wantText {
+				t.Errorf("outcome = %+v, want %s, failed %v: %q", got, tc.wantReason, tc.wantFailed, tc.wantText)
+			}
+			if ok && got.recheckAfter == 0 {
+				t.Error("nothing looks again when the cause may have gone")
+			}
+		})
+	}
+}
+
+// TestO3DeadlineOfAPhase: waiting for too long is a failure until the phase moves.
+func TestO3DeadlineOfAPhase(t *testing.T) {
+	const limit = 6 * time.Minute
+	waits := progressing("waiting for the namespace")
+	late := failed(styrminv1.ReasonTimedOut, "no progress for longer than 6m0s: waiting for the namespace")
+	set := func(o outcome, at time.Duration) func(*styrminv1.StyrminDeploymentStatus) {
+		return func(s *styrminv1.StyrminDeploymentStatus) {
+			setCondition(s, noon.Add(at), styrminv1.ConditionPrerequisitesReady, o)
+		}
+	}
+	for name, tc := range map[string]struct {
+		before func(*styrminv1.StyrminDeploymentStatus)
+		after  time.Duration
+		out    outcome
+		want   outcome
+	}{
+		"it waits":                      {set(waits, 0), time.Minute, waits, waits.after(5*time.Minute + time.Second)},
+		"it has waited too long":        {set(waits, 0), limit + time.Second, waits, late},
+		"it still waits":                {set(late, 0), time.Hour, waits, late},
+		"it moved":                      {set(late, 0), time.Hour, done("ok"), done("ok")},
+		"it was done and waits again":   {set(done("ok"), 0), time.Hour, waits, waits.after(limit + time.Second)},
+		"a failure of its own is as is": {set(waits, 0), time.Hour, failed("Conflict", "no"), failed("Conflict", "no")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(&styrminv1.StyrminDeployment{}, noon)
+			s.status = startStatus(s)
+			tc.before(&s.status)
+			s.now = noon.Add(tc.after)
+			got := s.withDeadline(tc.out, styrminv1.ConditionPrerequisitesReady, limit)
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(outcome{})); diff != "" {
+				t.Errorf("outcome differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEarlierAndSoonest: zero is none.
+func TestEarlierAndSoonest(t *testing.T) {
+	for name, tc := range map[string]struct{ a, b, want time.Duration }{
+		"both":   {2, 1, 1},
+		"first":  {1, 0, 1},
+		"second": {0, 1, 1},
+		"none":   {0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := soonest(tc.a, tc.b); got != tc.want {
+				t.Errorf("soonest = %d, want %d", got, tc.want)
+			}
+		})
+	}
+	for name, tc := range map[string]struct{ a, b, want time.Time }{
+		"no earlier one": {time.Time{}, noon, noon},
+		"an earlier one": {noon, noon.Add(-1), noon.Add(-1)},
+		"a later one":    {noon, noon.Add(1), noon},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := earlier(tc.a, tc.b); !got.Equal(tc.want) {
+				t.Errorf("earlier = %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
