@@ -116,7 +116,7 @@ func checkFiles(t *testing.T, dir string, want ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	got := make([]string, 0, len(entries))
 	for _, entry := range entries {
 		got = append(got, entry.Name())
 	}

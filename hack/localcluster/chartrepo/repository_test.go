@@ -38,7 +38,7 @@ func TestIndexListsEachVersionWithAnArchiveOfThatVersion(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Load the served index: %v", err)
 	}
-	var versions []string
+	versions := make([]string, 0, len(index.Entries["shop"]))
 	for _, entry := range index.Entries["shop"] {
 		versions = append(versions, entry.Version)
 		archived, err := loader.LoadArchive(bytes.NewReader(get(t, server.URL+"/"+entry.URLs[0])))
@@ -63,7 +63,7 @@ func TestUnknownFileIsNotFound(t *testing.T) {
 		t.Fatalf("Handler: %v", err)
 	}
 	recorder := httptest.NewRecorder()
-	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/shop-9.9.9.tgz", nil))
+	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/shop-9.9.9.tgz", nil))
 	if recorder.Code != http.StatusNotFound {
 		t.Errorf("status = %d, want %d", recorder.Code, http.StatusNotFound)
 	}

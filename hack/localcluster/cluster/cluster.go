@@ -50,15 +50,21 @@ func Up(ctx context.Context, options Options) error {
 	defer unlock()
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+	picked, err := pickPorts(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = picked.guard.Close() }()
 	s := newSupervisor(fail)
-	err = start(running, l, options, s, fail)
+	err = start(running, l, picked, options, s, fail)
 	if err == nil {
 		<-running.Done()
 	}
-	if ctx.Err() == nil {
-		err = errors.Join(err, context.Cause(running))
-	} else {
+	switch cause := context.Cause(running); {
+	case ctx.Err() != nil:
 		err = nil // A start that was interrupted is no failure.
+	case cause != nil:
+		err = cause // What followed from it would only distract.
 	}
 	_, _ = fmt.Fprintln(options.Progress, "Ending the local cluster")
 	if stopErr := s.stop(); stopErr != nil {
@@ -68,11 +74,7 @@ func Up(ctx context.Context, options Options) error {
 }
 
 // start brings everything up and says so; it returns when all is ready.
-func start(ctx context.Context, l layout, options Options, s *supervisor, fail context.CancelCauseFunc) error {
-	picked, err := freePorts(ctx)
-	if err != nil {
-		return err
-	}
+func start(ctx context.Context, l layout, picked ports, options Options, s *supervisor, fail context.CancelCauseFunc) error {
 	chartsURL, err := serveCharts(ctx, options.ChartsAddress, fail)
 	if err != nil {
 		return err

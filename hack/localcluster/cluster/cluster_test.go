@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -67,5 +68,24 @@ func TestFluxFromEnvironmentTakesBothOrNeither(t *testing.T) {
 				t.Errorf("= %+v, %v, want %+v, error %t", got, err, test.want, test.wantErr)
 			}
 		})
+	}
+}
+
+func TestClustersTakeDifferentPorts(t *testing.T) {
+	first, err := pickBlock(t.Context(), firstPort)
+	if err != nil {
+		t.Skipf("the first ports are in use on this machine: %v", err)
+	}
+	t.Cleanup(func() { _ = first.guard.Close() })
+	if _, err := pickBlock(t.Context(), firstPort); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("the same block a second time = %v, want %v", err, syscall.EADDRINUSE)
+	}
+	other, err := pickPorts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.guard.Close() })
+	if other.etcd == first.etcd {
+		t.Errorf("both clusters have port %d for etcd", other.etcd)
 	}
 }

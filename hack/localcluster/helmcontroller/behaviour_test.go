@@ -116,7 +116,7 @@ func TestDriftIsCorrectedAndTold(t *testing.T) {
 	corrected := seen.awaitState(t, installed, "a correction", func(s state) bool { return strings.Contains(conditionsOf(s), "Drifted=True") })
 	end := seen.awaitState(t, corrected, "its end", func(s state) bool { return conditionsOf(s) == settled })
 
-	var got []string
+	got := make([]string, 0, end-installed)
 	for _, s := range seen.soFar()[installed:end] {
 		got = append(got, conditionsOf(s))
 	}

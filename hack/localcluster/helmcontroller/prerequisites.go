@@ -109,18 +109,13 @@ func (r *Reconciler) chartOf(ctx context.Context, hr *helmv2.HelmRelease) (*sour
 		}
 	}
 	existing := &sourcev1.HelmChart{}
-	err := r.reader.Get(ctx, key, existing)
-	if client.IgnoreNotFound(err) != nil {
+	if err := r.reader.Get(ctx, key, existing); apierrors.IsNotFound(err) {
+		existing = nil
+	} else if err != nil {
 		return nil, fmt.Errorf("read the HelmChart: %w", err)
 	}
 	if hr.Spec.Chart == nil {
-		if err != nil {
-			return nil, nil
-		}
 		return existing, nil
-	}
-	if err != nil {
-		existing = nil
 	}
 	return r.applyChartTemplate(ctx, hr, key, existing)
 }

@@ -41,7 +41,8 @@ func Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", spec.Name, err)
 	}
-	command := exec.Command(spec.Path, spec.Args...) // #nosec G204 -- the programs of the local cluster.
+	// No context: a cluster ends its processes in their order, not all at once.
+	command := exec.Command(spec.Path, spec.Args...) //nolint:gosec,noctx // The programs of the local cluster, ended by Stop.
 	command.Env = append(os.Environ(), spec.Env...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = childAttributes()
