@@ -107,12 +107,16 @@ func TestR15OperationsThatAskForTooMuchAreRefusedCaseC07(t *testing.T) {
 		query string
 		code  server.Code
 	}{
-		"10,000 aliases":      {"{" + repeat(10000, " a%d: podStatuses { uid }") + " }", server.CodeInvalidInput},
-		"101 aliases":         {"{" + repeat(101, " a%d: server { version }") + " }", server.CodeTooLarge},
-		"a deep query":        {"{ task(id: 1) { steps { " + nested(20, "tasks { steps { ") + strings.Repeat(" }", 23), server.CodeTooLarge},
-		"a deep list":         {`{ server(x: ` + strings.Repeat("[", 7000) + strings.Repeat("]", 7000) + `) { version } }`, server.CodeInvalidInput},
-		"many fields":         {"{ clusters {" + strings.Repeat(" id", 2001) + " } }", server.CodeTooLarge},
-		"many rows of many":   {`{ deployments { tasks(first: 1000) { steps { tasks { id name: kind } attempts { number } } } } }`, server.CodeTooLarge},
+		"10,000 aliases":       {"{" + repeat(10000, " a%d: podStatuses { uid }") + " }", server.CodeInvalidInput},
+		"101 aliases":          {"{" + repeat(101, " a%d: server { version }") + " }", server.CodeTooLarge},
+		"a deep query":         {"{ task(id: 1) { steps { " + nested(20, "tasks { steps { ") + strings.Repeat(" }", 23), server.CodeTooLarge},
+		"a deep list":          {`{ server(x: ` + strings.Repeat("[", 7000) + strings.Repeat("]", 7000) + `) { version } }`, server.CodeInvalidInput},
+		"many fields":          {"{ clusters {" + strings.Repeat(" id", 14_000) + " } }", server.CodeTooLarge},
+		"many rows of many":    {`{ deployments { tasks(first: 1000) { steps { tasks { id name: kind } attempts { number } } } } }`, server.CodeTooLarge},
+		"a fragment of itself": {"{ ...f } fragment f on Query { server { version } ...f }", server.CodeTooLarge},
+		"a fragment that is not used": {
+			"{ server { version } } fragment f on Cluster {" + strings.Repeat(" id", 14_000) + " }", server.CodeTooLarge,
+		},
 		"fragments in series": {"{ ...f0 }" + doubling(30), server.CodeTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {

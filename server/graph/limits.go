@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
 
 	"github.com/styrmin/styrmin/server"
 	"github.com/styrmin/styrmin/server/store"
@@ -20,7 +21,7 @@ import (
 const (
 	maxTokens     = 15_000
 	maxDepth      = 16
-	maxFields     = 2_000
+	maxFields     = 1_000
 	maxAliases    = 100
 	maxComplexity = 1_000_000
 )
@@ -29,8 +30,9 @@ const (
 type limits struct{ schema graphql.ExecutableSchema }
 
 var (
-	_ graphql.HandlerExtension        = (*limits)(nil)
-	_ graphql.OperationContextMutator = (*limits)(nil)
+	_ graphql.HandlerExtension          = (*limits)(nil)
+	_ graphql.OperationParameterMutator = (*limits)(nil)
+	_ graphql.OperationContextMutator   = (*limits)(nil)
 )
 
 func (*limits) ExtensionName() string { return "Limits" }
@@ -40,20 +42,41 @@ func (l *limits) Validate(schema graphql.ExecutableSchema) error {
 	return nil
 }
 
-func (l *limits) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
-	var count selectionCount
-	if err := count.add(op.Operation.SelectionSet, 1); err != nil {
-		return err
+// MutateOperationParameters counts before the operation is validated, since the
+// time that a validation takes grows with the square of the fields.
+func (*limits) MutateOperationParameters(_ context.Context, params *graphql.RawParams) *gqlerror.Error {
+	document, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, maxTokens)
+	if err != nil {
+		return nil // The executor parses it again, and says what is wrong.
 	}
+	count := selectionCount{fragments: document.Fragments}
+	for _, operation := range document.Operations {
+		if err := count.add(operation.SelectionSet, 1); err != nil {
+			return err
+		}
+	}
+	// Fragments that no operation holds are validated as well.
+	for _, fragment := range document.Fragments {
+		if err := count.add(fragment.SelectionSet, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *limits) MutateOperationContext(ctx context.Context, op *graphql.OperationContext) *gqlerror.Error {
 	if cost := complexity.Calculate(ctx, l.schema, op.Operation, op.Variables); cost > maxComplexity {
 		return refusal(server.CodeTooLarge, "the operation may answer %d values, at most %d are allowed", cost, maxComplexity)
 	}
 	return nil
 }
 
-// selectionCount walks an operation with its fragments and stops at the first
-// limit, so that fragments that hold each other many times cost no more.
-type selectionCount struct{ fields, aliases int }
+// selectionCount walks operations with their fragments and stops at the first
+// limit, so that fragments that hold each other, or themselves, cost no more.
+type selectionCount struct {
+	fragments       ast.FragmentDefinitionList
+	fields, aliases int
+}
 
 func (c *selectionCount) add(selections ast.SelectionSet, depth int) *gqlerror.Error {
 	if depth > maxDepth {
@@ -64,23 +87,29 @@ func (c *selectionCount) add(selections ast.SelectionSet, depth int) *gqlerror.E
 		if c.fields > maxFields {
 			return refusal(server.CodeTooLarge, "the operation has more than %d fields", maxFields)
 		}
-		var err *gqlerror.Error
-		switch selection := selection.(type) {
-		case *ast.Field:
-			if selection.Alias != selection.Name {
-				c.aliases++
-			}
-			if c.aliases > maxAliases {
-				return refusal(server.CodeTooLarge, "the operation has more than %d aliases", maxAliases)
-			}
-			err = c.add(selection.SelectionSet, depth+1)
-		case *ast.InlineFragment:
-			err = c.add(selection.SelectionSet, depth)
-		case *ast.FragmentSpread:
-			err = c.add(selection.Definition.SelectionSet, depth)
-		}
-		if err != nil {
+		if err := c.addOne(selection, depth); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (c *selectionCount) addOne(selection ast.Selection, depth int) *gqlerror.Error {
+	switch selection := selection.(type) {
+	case *ast.Field:
+		if selection.Alias != selection.Name {
+			c.aliases++
+		}
+		if c.aliases > maxAliases {
+			return refusal(server.CodeTooLarge, "the operation has more than %d aliases", maxAliases)
+		}
+		return c.add(selection.SelectionSet, depth+1)
+	case *ast.InlineFragment:
+		return c.add(selection.SelectionSet, depth)
+	case *ast.FragmentSpread:
+		// An unknown fragment is for the validation to tell.
+		if fragment := c.fragments.ForName(selection.Name); fragment != nil {
+			return c.add(fragment.SelectionSet, depth)
 		}
 	}
 	return nil
