@@ -45,7 +45,7 @@ func BenchmarkP7Cycle(b *testing.B) {
 					if err := table.update(pods, nil); err != nil {
 						b.Fatal(err)
 					}
-					reports := table.report(maxRowBytes)
+					reports, _ := table.report(maxRowBytes)
 					body, _, err := encoder.encode(&graphql.Request{Variables: &podVariables{namespaces: reports}})
 					if err != nil {
 						b.Fatal(err)

@@ -14,7 +14,8 @@
 //   - podtable.go keeps the rendered rows and knows what the server has
 //     acknowledged;
 //   - session.go and client.go send;
-//   - runnable.go is the loop that the manager runs.
+//   - loop.go makes snapshots and sends them; runnable.go is what the manager
+//     runs.
 package reporter
 
 //go:generate go -C ../hack/tools tool genqlient ../../reporter/genqlient.yaml

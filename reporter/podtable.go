@@ -128,9 +128,10 @@ func (t *podTable) namespace(name string, components componentIndex) *podNamespa
 // digest, changed ones with what changed since the acknowledged digest, others
 // whole. Rows of more than limit bytes together are not sent at once: what is
 // over it goes with its digest only, upon which the server asks for it with the
-// next report. At least one namespace's rows are sent.
-func (t *podTable) report(limit int) []namespaceReport {
-	reports := make([]namespaceReport, 0, len(t.namespaces))
+// next report. At least one namespace's rows are sent. It tells whether all are.
+func (t *podTable) report(limit int) (reports []namespaceReport, isAll bool) {
+	reports = make([]namespaceReport, 0, len(t.namespaces))
+	isAll = true
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(t.namespaces)) {
 		report := t.namespaces[name].report()
@@ -138,11 +139,12 @@ func (t *podTable) report(limit int) []namespaceReport {
 		if size > 0 && size+rows > limit {
 			report = namespaceReport{namespace: report.namespace, digest: report.digest}
 			rows = 0
+			isAll = false
 		}
 		size += rows
 		reports = append(reports, report)
 	}
-	return reports
+	return reports, isAll
 }
 
 // acknowledge takes in that the server has what the reports, made of the newest

@@ -321,10 +321,13 @@ func TestCaseB07ReportsStayWithinALimit(t *testing.T) {
 		}))
 	}
 	l := newLoop(h.reporter)
-	l.maxRowBytes = 1000
+	l.rowBytes = 1000
 	previous := 0
 	for range 10 {
 		mustCycle(t, l)
+		if got, soon := l.wait(nil, 0), l.podTable.awaitsResend(); soon != (got < 2*time.Second) {
+			t.Errorf("It waits %s, and has held back something: %t", got, soon)
+		}
 		for _, request := range h.server.received() {
 			if request.OperationName == "ReportPodStatuses" && len(request.raw) > 1000+3000 {
 				t.Errorf("A report has %d bytes", len(request.raw))
@@ -388,10 +391,10 @@ func TestCaseB07TheSizeOfReportsFollowsTheServer(t *testing.T) {
 		"there is a largest size":            {maxRowBytes, maxRowBytes, nil, maxRowBytes},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &loop{maxRowBytes: tc.limit}
+			l := &loop{rowBytes: tc.limit}
 			l.adaptSize(tc.sent, tc.err)
-			if l.maxRowBytes != tc.want {
-				t.Errorf("size = %d, want %d", l.maxRowBytes, tc.want)
+			if l.rowBytes != tc.want {
+				t.Errorf("size = %d, want %d", l.rowBytes, tc.want)
 			}
 		})
 	}

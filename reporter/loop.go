@@ -1,0 +1,280 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+)
+
+const (
+	// fullReportInterval is how often everything travels, acknowledged or not (P7).
+	fullReportInterval = 10 * time.Minute
+	// startRowBytes is how much of rows goes in one report, before compression,
+	// until it is known how much the server takes in time, and maxRowBytes the
+	// most. What is over it follows with the next ones.
+	startRowBytes = 8 << 20
+	maxRowBytes   = 32 << 20
+	// minRowBytes is the least that this is lowered to for a server that finds
+	// reports too large or does not come to an end with them in time.
+	minRowBytes = 1 << 20
+)
+
+// loop is the state of one run of the reporter.
+type loop struct {
+	*reporter
+	session     *session
+	proved      bool // the session has taken a report
+	lastFull    time.Time
+	pace        pace
+	podTable    *podTable
+	deployTable *deploymentTable
+	components  componentIndex
+	// rowBytes is how much of rows goes in one report; heldBack tells that it was
+	// not enough for all.
+	rowBytes int
+	heldBack bool
+}
+
+func newLoop(r *reporter) *loop {
+	return &loop{
+		reporter:    r,
+		pace:        pace{interval: r.interval},
+		podTable:    newPodTable(),
+		deployTable: &deploymentTable{},
+		rowBytes:    startRowBytes,
+	}
+}
+
+// snapshot is what one cycle found, by kind.
+type snapshot struct {
+	pods, deployments half
+}
+
+// half is one kind of a snapshot.
+type half struct {
+	provenAt time.Time
+	// err says why the kind is not reported this time.
+	err error
+}
+
+// cycle makes one snapshot and sends it, pods first. Its error is one of
+// sending; a kind that could not be read is logged and counted, and left out.
+func (l *loop) cycle(ctx context.Context) error {
+	if l.session == nil {
+		err := l.open(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l.metrics.reports.WithLabelValues("session", resultOf(err)).Inc()
+		l.failures.outcome(l.log, "opening a report session", err)
+		if err != nil {
+			l.health.reported(kindPods, err)
+			l.health.reported(kindDeployments, err)
+			return err
+		}
+	}
+	if l.clock.Since(l.lastFull) >= fullReportInterval {
+		l.forget()
+	}
+	snapshot := l.snapshot(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.session.next()
+	err := l.send(ctx, kindPods, snapshot.pods, func() error { return l.sendPods(ctx, snapshot.pods.provenAt) })
+	var refused *refusal
+	if err != nil && (!errors.As(err, &refused) || isSessionLost(err)) {
+		// No answer, or no session: the other half would fare no better.
+		l.health.reported(kindDeployments, err)
+		return err
+	}
+	return errors.Join(err, l.send(ctx, kindDeployments, snapshot.deployments, func() error {
+		return l.sendDeployments(ctx, snapshot.deployments.provenAt)
+	}))
+}
+
+// wait returns how long to wait after a cycle that ended with err. What was held
+// back follows soon. A session that the server does not know any more is
+// replaced at once, unless it never knew it.
+func (l *loop) wait(err error, took time.Duration) time.Duration {
+	if !isRefused(err, codeSessionUnknown) {
+		wait := l.pace.next(err, took)
+		if err == nil && l.heldBack {
+			wait /= 5
+		}
+		return wait
+	}
+	l.session = nil
+	if l.proved {
+		l.proved = false
+		return 0
+	}
+	return l.pace.next(err, took)
+}
+
+func isSessionLost(err error) bool {
+	return isRefused(err, codeSessionUnknown) || isRefused(err, codeSessionSuperseded)
+}
+
+// open starts a session. Everything travels anew in it.
+func (l *loop) open(ctx context.Context) error {
+	uid, err := l.clusterUID(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the cluster's UID: %w", err)
+	}
+	input := l.identity
+	input.ClusterUid = uid
+	l.session, err = openSession(ctx, l.client, l.clock, input)
+	if err != nil {
+		return err
+	}
+	if l.session.interval > 0 {
+		l.pace.interval = l.session.interval
+	}
+	l.log.Info("Opened a report session", "session", l.session.id, "interval", l.pace.interval.String())
+	l.forget()
+	return nil
+}
+
+// forget makes the next reports tell everything.
+func (l *loop) forget() {
+	l.podTable.forget()
+	l.deployTable.forget()
+	l.lastFull = l.clock.Now()
+}
+
+// snapshot reads both kinds at the same time and brings the tables up to date.
+func (l *loop) snapshot(ctx context.Context) snapshot {
+	began := l.clock.Now()
+	var (
+		result      snapshot
+		pods        []*corev1.Pod
+		deployments []*styrminv1.StyrminDeployment
+		group       errgroup.Group
+	)
+	group.Go(func() error {
+		pods, result.pods.provenAt, result.pods.err = l.pods.read(ctx)
+		return nil
+	})
+	group.Go(func() error {
+		deployments, result.deployments.provenAt, result.deployments.err = l.deployments.read(ctx)
+		return nil
+	})
+	_ = group.Wait() // the errors stay with their kinds
+	if result.deployments.err == nil {
+		l.components = newComponentIndex(deployments)
+		result.deployments.err = l.deployTable.update(deployments)
+	}
+	if result.pods.err == nil {
+		// Components are those of the last deployments that could be read.
+		result.pods.err = l.podTable.update(pods, l.components)
+	}
+	l.metrics.snapshotTime.Observe(l.clock.Since(began).Seconds())
+	return result
+}
+
+// send sends one half, or makes known why it is left out, and keeps the books.
+func (l *loop) send(ctx context.Context, k kind, half half, push func() error) error {
+	activity := "reporting " + string(k)
+	if half.err != nil {
+		l.metrics.unread.WithLabelValues(string(k)).Inc()
+		l.health.reported(k, half.err)
+		if errors.Is(half.err, errNotSynced) {
+			l.log.V(1).Info("Waiting for the informer's first list", "kind", k)
+			return nil
+		}
+		l.failures.outcome(l.log, activity, half.err)
+		return nil
+	}
+	l.metrics.proven.WithLabelValues(string(k)).Set(unixSeconds(half.provenAt))
+	began := l.clock.Now()
+	err := push()
+	if ctx.Err() != nil {
+		return ctx.Err() // no failure, but the end
+	}
+	l.metrics.duration.WithLabelValues(string(k)).Observe(l.clock.Since(began).Seconds())
+	l.metrics.reports.WithLabelValues(string(k), resultOf(err)).Inc()
+	l.health.reported(k, err)
+	l.failures.outcome(l.log, activity, err)
+	if err == nil {
+		l.proved = true
+		l.metrics.lastSuccess.WithLabelValues(string(k)).Set(unixSeconds(l.clock.Now()))
+	}
+	return err
+}
+
+func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
+	l.metrics.objects.WithLabelValues(string(kindPods)).Set(float64(l.podTable.size()))
+	reports, isAll := l.podTable.report(l.rowBytes)
+	l.heldBack = !isAll
+	result, err := l.session.reportPods(ctx, provenAt, reports)
+	l.adaptSize(sizeOf(reports), err)
+	if err != nil {
+		return err
+	}
+	l.podTable.acknowledge(reports, result.Resend)
+	l.logRejected(kindPods, result.Rejected)
+	return nil
+}
+
+// adaptSize finds how much the server takes in one report: half of what was too
+// much for it, by its own word or by the time that it took; and little by little
+// more again while that goes well.
+func (l *loop) adaptSize(sent int, err error) {
+	switch {
+	case isRefused(err, codeTooLarge) || errors.Is(err, context.DeadlineExceeded):
+		l.rowBytes = max(minRowBytes, min(sent, l.rowBytes)/2)
+	case err == nil && sent > l.rowBytes/2:
+		l.rowBytes = min(maxRowBytes, l.rowBytes+l.rowBytes/8)
+	}
+}
+
+func (l *loop) sendDeployments(ctx context.Context, provenAt time.Time) error {
+	l.metrics.objects.WithLabelValues(string(kindDeployments)).Set(float64(len(l.deployTable.rows)))
+	result, err := l.session.reportDeployments(ctx, provenAt, l.deployTable.digest, l.deployTable.report())
+	if err != nil {
+		return err
+	}
+	l.deployTable.acknowledge(result.Resend)
+	l.logRejected(kindDeployments, result.Rejected)
+	return nil
+}
+
+// logRejected makes known which rows the server could not store; the others
+// were.
+func (l *loop) logRejected(k kind, rows []RejectedRow) {
+	l.metrics.rejected.WithLabelValues(string(k)).Add(float64(len(rows)))
+	var err error
+	if len(rows) > 0 {
+		err = fmt.Errorf("%d rows, the first is %s/%s: %s", len(rows), rows[0].Namespace, rows[0].Name, cleanText(rows[0].Reason))
+	}
+	l.failures.outcome(l.log, "storing all rows of "+string(k), err)
+}
+
+// resultOf names how a report went, for the metric.
+func resultOf(err error) string {
+	var refused *refusal
+	switch {
+	case err == nil:
+		return "success"
+	case errors.As(err, &refused):
+		return "refused"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	default:
+		return "error"
+	}
+}
+
+func unixSeconds(t time.Time) float64 {
+	return float64(t.UnixMilli()) / 1000
+}
