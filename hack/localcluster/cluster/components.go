@@ -5,9 +5,11 @@ package cluster
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/styrmin/styrmin/hack/localcluster/binaries"
 	"github.com/styrmin/styrmin/hack/localcluster/process"
+	"github.com/styrmin/styrmin/hack/localcluster/simulation"
 )
 
 // Address ranges inside the cluster. Nothing routes them: simulated pods have no network.
@@ -119,4 +121,13 @@ func (c controlPlane) kwok() process.Spec {
 		"--node-lease-duration-seconds=40",
 		"--server-address="+address(c.ports.kwok),
 	)
+}
+
+// writeStages writes the behaviour of the simulated kubelets where kwok reads it.
+func writeStages(l layout) error {
+	err := os.WriteFile(l.simulation(), simulation.Stages, 0o600)
+	if err != nil {
+		return fmt.Errorf("write kwok's stages: %w", err)
+	}
+	return nil
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/styrmin/styrmin/hack/localcluster/crds"
 	"github.com/styrmin/styrmin/hack/localcluster/process"
-	"github.com/styrmin/styrmin/hack/localcluster/simulation"
 )
 
 // FluxBinaries are the paths of real Flux controllers. Both or neither are set: the one reads what the other fetches.
@@ -123,9 +122,6 @@ func (f fluxSetup) controllers() ([]process.Spec, error) {
 			LogFile: f.layout.log(HelmReleaseControllerCommand),
 		}}, nil
 	}
-	if err := os.MkdirAll(f.layout.sources(), 0o700); err != nil {
-		return nil, err
-	}
 	env := []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=default"}
 	files := address(f.ports.sourceFiles)
 	return []process.Spec{
@@ -141,13 +137,4 @@ func (f fluxSetup) controllers() ([]process.Spec, error) {
 			Args: []string{"--health-addr=" + address(f.ports.helmController), "--metrics-addr=0", "--events-addr="},
 		},
 	}, nil
-}
-
-// writeStages writes the behaviour of the simulated kubelets where kwok reads it.
-func writeStages(l layout) error {
-	err := os.WriteFile(l.simulation(), simulation.Stages, 0o600)
-	if err != nil {
-		return fmt.Errorf("write kwok's stages: %w", err)
-	}
-	return nil
 }

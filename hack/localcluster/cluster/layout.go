@@ -36,7 +36,7 @@ func claim(dir string) (layout, func(), error) {
 		return layout{}, nil, fmt.Errorf("find the cluster's folder: %w", err)
 	}
 	l := layout{dir: absolute}
-	for _, folder := range []string{l.dir, l.logs(), l.credentials()} {
+	for _, folder := range []string{l.dir, l.logs(), l.credentials(), l.sources()} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return layout{}, nil, fmt.Errorf("make the cluster's folder: %w", err)
 		}
