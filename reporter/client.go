@@ -146,6 +146,11 @@ func (c *serverClient) MakeRequest(ctx context.Context, req *graphql.Request, re
 	return decodeAnswer(response, body, resp)
 }
 
+// close closes the connections that are not in use.
+func (c *serverClient) close() {
+	c.http.CloseIdleConnections()
+}
+
 func (c *serverClient) request(ctx context.Context, req *graphql.Request) (*http.Request, error) {
 	token, err := c.token()
 	if err != nil {

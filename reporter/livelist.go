@@ -68,6 +68,11 @@ func (l *liveLister[T]) list(ctx context.Context) ([]T, error) {
 	}
 }
 
+// close closes the connections to the API server.
+func (l *liveLister[T]) close() {
+	l.connection.cut()
+}
+
 func (l *liveLister[T]) page(ctx context.Context, options *metav1.ListOptions) (client.ObjectList, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()

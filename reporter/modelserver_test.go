@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -22,6 +24,8 @@ import (
 type modelServer struct {
 	*httptest.Server
 	t *testing.T
+
+	open atomic.Int64
 
 	mu sync.Mutex
 	// intervalSeconds that it asks for; 0 asks for nothing.
@@ -65,9 +69,23 @@ type modelRequest struct {
 func newModelServer(t *testing.T) *modelServer {
 	t.Helper()
 	s := &modelServer{t: t, sequences: map[kind]int64{}, namespaces: map[string]*modelNamespace{}}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.handle))
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.handle))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.open.Add(-1)
+		}
+	}
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
+}
+
+// openConnections returns how many connections clients have open.
+func (s *modelServer) openConnections() int {
+	return int(s.open.Load())
 }
 
 func (s *modelServer) handle(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,7 @@ import (
 type reporter struct {
 	log         logr.Logger
 	clock       clock.Clock
-	client      graphql.Client
+	client      serverConnection
 	clusterUID  func(context.Context) (string, error)
 	identity    OpenReportSessionInput
 	interval    time.Duration
@@ -29,6 +29,12 @@ type reporter struct {
 	metrics     *instruments
 	health      *health
 	failures    *failureLog
+}
+
+// serverConnection is a client that keeps connections open between requests.
+type serverConnection interface {
+	graphql.Client
+	close()
 }
 
 // NeedLeaderElection makes the manager run the reporter on its leader only.
@@ -41,6 +47,7 @@ func (r *reporter) NeedLeaderElection() bool {
 func (r *reporter) Start(ctx context.Context) error {
 	r.health.started()
 	defer r.health.stopped()
+	defer r.client.close()
 	proofs, stopProofs := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()

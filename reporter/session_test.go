@@ -138,7 +138,11 @@ func TestP1StartBlocksUntilTheManagerEndsAndLeavesNothingBehind(t *testing.T) {
 		t.Fatalf("Start returned: %v", err)
 	default:
 	}
+	if h.server.openConnections() == 0 {
+		t.Error("No connection is kept for the next report")
+	}
 	running.stop(t)
+	eventually(t, "no connection is open", func() bool { return h.server.openConnections() == 0 })
 	h.server.received()
 	h.fakeClock.Step(time.Hour)
 	if got := operations(h.server.received()); len(got) != 0 {

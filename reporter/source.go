@@ -48,6 +48,7 @@ type informerSource[T client.Object] struct {
 	}
 	live interface {
 		list(ctx context.Context) ([]T, error)
+		close()
 	}
 	// observeLive is told how each live list went.
 	observeLive func(error)
@@ -65,6 +66,7 @@ type informerSource[T client.Object] struct {
 }
 
 func (s *informerSource[T]) run(ctx context.Context) {
+	defer s.live.close()
 	s.proof.run(ctx)
 }
 
