@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -64,12 +65,14 @@ func (r *reconciler) reconcileDeletion(ctx context.Context, s *scope) (time.Dura
 		{styrminv1.ConditionPrerequisitesReady, r.removePrerequisites},
 	} {
 		found, err := step.run(ctx, s)
+		if apierrors.IsConflict(err) {
+			return 0, err
+		}
 		if err != nil {
-			return 0, fmt.Errorf("removing what was made: %w", err)
+			found = removal{waitingFor: err.Error(), since: s.deployment.DeletionTimestamp.Time}
 		}
 		if !found.gone {
-			status := waitingStatus(s, r.opts, progress, found)
-			return r.opts.RecheckInterval, r.writeStatus(ctx, s, status)
+			return r.opts.RecheckInterval, errors.Join(err, r.writeStatus(ctx, s, waitingStatus(s, r.opts, progress, found)))
 		}
 		progress[step.condition] = true
 	}

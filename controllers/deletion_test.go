@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -346,6 +347,33 @@ func TestO6ReleaseThatIsGoneAlready(t *testing.T) {
 	})
 	f.delete()
 	startOperator(t, apiServer, fast(), nil)
+	f.waitGone()
+}
+
+// TestO6ErrorIsTheMessage: the API server refuses to delete.
+func TestO6ErrorIsTheMessage(t *testing.T) {
+	var refused atomic.Bool
+	refused.Store(true)
+	w := &wire{before: func(r request) error {
+		if r.verb == "delete" && r.resource == "services" && refused.Load() {
+			return errText("the webhook says no")
+		}
+		return nil
+	}}
+	startOperator(t, w.tapped(apiServer), fast(), nil)
+	simulate(t, apiServer)
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	f.create(d)
+	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	f.delete()
+	eventually(t, "the error to be the message", func() error {
+		s := f.get().Status
+		if s.Phase != styrminv1.PhaseDeleting || !strings.HasSuffix(s.Message, "the webhook says no") {
+			return fmt.Errorf("it is %s: %s", s.Phase, s.Message)
+		}
+		return nil
+	})
+	refused.Store(false)
 	f.waitGone()
 }
 

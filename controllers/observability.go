@@ -4,12 +4,15 @@
 package controllers
 
 import (
+	"context"
+
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -52,13 +55,15 @@ func init() {
 
 func countWrite(verb, kind string) { writes.WithLabelValues(verb, kind).Inc() }
 
-// announce tells of a status that was written: events for people, metrics for
-// their monitoring (O10).
-func (r *reconciler) announce(s *scope, before styrminv1.StyrminDeploymentStatus) {
+// announce tells of a status that was written: events and log lines for people,
+// metrics for their monitoring (O10).
+func (r *reconciler) announce(ctx context.Context, s *scope, before styrminv1.StyrminDeploymentStatus) {
 	now := &s.status
 	if before.Phase == now.Phase && before.DisplayState == now.DisplayState {
 		return
 	}
+	log.FromContext(ctx).Info("Changed state", "instance", now.InstanceID, "phase", now.Phase,
+		"displayState", now.DisplayState, "message", now.Message)
 	key := client.ObjectKeyFromObject(s.deployment)
 	forgetDeployment(key)
 	deploymentState.WithLabelValues(key.Namespace, key.Name, string(now.Phase), string(now.DisplayState)).Set(1)

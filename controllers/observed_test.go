@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -149,12 +148,8 @@ func TestE07ChartThatIsNotThere(t *testing.T) {
 // TestCaseH02MissingPermissionIsNotReady: a kind that may not be listed keeps
 // the operator from being ready, until it may.
 func TestCaseH02MissingPermissionIsNotReady(t *testing.T) {
-	config := restricted(t)
+	config, role := restricted(t)
 	admin := newClient(t, apiServer)
-	role := &rbacv1.ClusterRole{}
-	if err := admin.Get(t.Context(), client.ObjectKey{Name: "shipped"}, role); err != nil {
-		t.Fatal(err)
-	}
 	all := role.DeepCopy().Rules
 	for i := range role.Rules {
 		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == "services" })

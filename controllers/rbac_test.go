@@ -5,6 +5,8 @@ package controllers
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -66,8 +68,9 @@ func permission(verb, resource, group string) string {
 	return verb + " " + resource
 }
 
-// restricted returns a config of a user that has the shipped role and no more.
-func restricted(t *testing.T) *rest.Config {
+// restricted returns a config of a user that has the shipped role and no more,
+// and that role as it is in the cluster.
+func restricted(t *testing.T) (*rest.Config, *rbacv1.ClusterRole) {
 	t.Helper()
 	admin := newClient(t, apiServer)
 	role := shippedRole(t)
@@ -86,12 +89,14 @@ func restricted(t *testing.T) *rest.Config {
 		}
 	}
 	t.Cleanup(func() {
-		_ = admin.Delete(t.Context(), role)
-		_ = admin.Delete(t.Context(), binding)
+		ctx := context.WithoutCancel(t.Context())
+		if err := errors.Join(admin.Delete(ctx, role), admin.Delete(ctx, binding)); err != nil {
+			t.Errorf("removing the role: %v", err)
+		}
 	})
 	config := rest.CopyConfig(apiServer)
 	config.Impersonate = rest.ImpersonationConfig{UserName: "agent"}
-	return config
+	return config, role
 }
 
 // TestCaseH02ShippedRole: the whole life of a deployment with the shipped role
@@ -99,7 +104,8 @@ func restricted(t *testing.T) *rest.Config {
 // used, which proves that it has no more.
 func TestCaseH02ShippedRole(t *testing.T) {
 	w := &wire{}
-	startOperator(t, w.tapped(restricted(t)), fast(), nil)
+	config, _ := restricted(t)
+	startOperator(t, w.tapped(config), fast(), nil)
 	simulate(t, apiServer)
 	f, d := newFixture(t, newClient(t, apiServer), "shop")
 	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.key.Namespace, Name: "source"}}

@@ -152,10 +152,17 @@ func (r *reconciler) runPhase(s *scope, condition string, work func() (outcome, 
 			out = progressing("%s", err)
 		}
 	}
-	if condition != styrminv1.ConditionHelmReleaseReady { // It has a deadline of its own.
+	if condition != styrminv1.ConditionHelmReleaseReady || err != nil {
+		// A release that Flux works on has a deadline of its own.
 		out = s.withDeadline(out, condition, s.helmTimeout()+r.opts.ProgressGrace)
 	}
 	return &out, err
+}
+
+// phaseBefore is the condition whose becoming True begins a phase.
+var phaseBefore = map[string]string{
+	styrminv1.ConditionHelmReleaseReady: styrminv1.ConditionPrerequisitesReady,
+	styrminv1.ConditionServicesReady:    styrminv1.ConditionHelmReleaseReady,
 }
 
 // withDeadline turns an outcome that has been on the way for longer than limit
@@ -169,8 +176,8 @@ func (s *scope) withDeadline(out outcome, condition string, limit time.Duration)
 		return out.timedOut(limit)
 	}
 	since := before.LastTransitionTime.Time
-	if condition == styrminv1.ConditionServicesReady && s.since(styrminv1.ConditionHelmReleaseReady).After(since) {
-		since = s.since(styrminv1.ConditionHelmReleaseReady)
+	if begun := s.since(phaseBefore[condition]); begun.After(since) {
+		since = begun
 	}
 	if before.Status != metav1.ConditionUnknown {
 		since = s.now

@@ -225,7 +225,7 @@ func (r *reconciler) writeStatus(ctx context.Context, s *scope, status styrminv1
 	}
 	before := s.status
 	s.status, s.resourceVersion = status, u.GetResourceVersion()
-	r.announce(s, before)
+	r.announce(ctx, s, before)
 	return nil
 }
 
