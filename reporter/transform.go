@@ -107,24 +107,38 @@ func keepContainers(containers []corev1.Container) []corev1.Container {
 }
 
 func keepPodStatus(status *corev1.PodStatus) corev1.PodStatus {
-	kept := corev1.PodStatus{
+	return corev1.PodStatus{
 		Phase:                 corev1.PodPhase(shared(string(status.Phase))),
 		Reason:                shared(status.Reason),
 		Message:               status.Message,
 		StartTime:             status.StartTime,
-		Conditions:            status.Conditions,
+		Conditions:            keepConditions(status.Conditions),
 		InitContainerStatuses: keepContainerStatuses(status.InitContainerStatuses),
 		ContainerStatuses:     keepContainerStatuses(status.ContainerStatuses),
 	}
-	for i := range kept.Conditions {
-		condition := &kept.Conditions[i]
-		*condition = corev1.PodCondition{
+}
+
+// keepConditions keeps the conditions that say how far the pod has come. Each
+// pod has others, which repeat these.
+func keepConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
+	var kept []corev1.PodCondition
+	for i := range conditions {
+		condition := &conditions[i]
+		switch condition.Type {
+		case corev1.PodScheduled, corev1.PodInitialized, corev1.PodReady:
+		default:
+			continue
+		}
+		if kept == nil {
+			kept = make([]corev1.PodCondition, 0, 3)
+		}
+		kept = append(kept, corev1.PodCondition{
 			Type:               corev1.PodConditionType(shared(string(condition.Type))),
 			Status:             corev1.ConditionStatus(shared(string(condition.Status))),
 			Reason:             shared(condition.Reason),
 			Message:            condition.Message,
 			LastTransitionTime: condition.LastTransitionTime,
-		}
+		})
 	}
 	return kept
 }
