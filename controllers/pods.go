@@ -50,9 +50,10 @@ type podFailure struct {
 // recovered; outlive says that it must outlive the run that failed, too.
 func podFailures(pods []corev1.Pod, now time.Time, calm time.Duration, outlive, jobsCount bool) []podFailure {
 	var failures []podFailure
+	newest := newestRevisions(pods)
 	for i := range pods {
 		pod := &pods[i]
-		if isFinished(pod) || !pod.DeletionTimestamp.IsZero() || (isOfJob(pod) && !jobsCount) {
+		if !isLive(pod) || (isOfJob(pod) && !jobsCount) || newest.supersedes(pod) {
 			continue
 		}
 		if f, ok := failureOf(pod, now, calm, outlive); ok {
@@ -137,6 +138,12 @@ func hasRestartedJustNow(c *corev1.ContainerStatus, now time.Time, calm time.Dur
 		calm += run
 	}
 	return now.Sub(c.State.Running.StartedAt.Time) < calm
+}
+
+// isLive tells whether the pod is to stay: it has not ended, nor is it on its way
+// out.
+func isLive(pod *corev1.Pod) bool {
+	return !isFinished(pod) && pod.DeletionTimestamp.IsZero()
 }
 
 // isFinished tells whether the pod has ended for good: what is left of an
