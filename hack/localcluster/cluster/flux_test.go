@@ -33,7 +33,7 @@ func TestFluxControllers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var names []string
+			names := make([]string, 0, len(specs))
 			for _, spec := range specs {
 				names = append(names, spec.Name)
 				if !slices.Contains(append(spec.Args, spec.Env...), test.wantConfig) {
