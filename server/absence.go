@@ -16,11 +16,16 @@ const notFound = "not found in the cluster"
 // ApplyAbsence applies a complete report that does not hold the deployment's
 // object (R9): after a deletion request that is the same as Deleted; without
 // one a deployment of the server has failed, and an adopted one is deleted. An
-// object that was not reported since its write is not missing yet.
-func (s *State) ApplyAbsence(received time.Time) {
+// object that was not reported since its write is not missing yet. Likewise
+// what the agent saw before the deletion was requested says nothing about the
+// deletion: the object may not have been there yet. provenAt is until when the
+// report is proven current, by the server's clock.
+func (s *State) ApplyAbsence(received, provenAt time.Time) {
 	s.Observed = nil
+	requested := s.Deployment.DeletionRequestedAt
 	switch {
-	case s.Deployment.DeletionRequestedAt != nil:
+	case requested != nil && !provenAt.After(*requested):
+	case requested != nil:
 		if task := s.Tasks.newestDeletion(); task != nil {
 			gone := &DeploymentStatus{Phase: string(styrminv1.PhaseDeleted)}
 			observation{DeploymentStatus: gone, receipt: Receipt{At: received}}.removal(task.operatorSteps())

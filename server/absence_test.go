@@ -35,6 +35,10 @@ func TestR9Absence(t *testing.T) {
 			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentDeleting, WrittenAt: atPtr(1), DeletionRequestedAt: atPtr(6)},
 			outcome{DeploymentDeleted, nil, false},
 		},
+		"what was seen before the deletion request does not count as deleted": {
+			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentDeleting, WrittenAt: atPtr(1), DeletionRequestedAt: atPtr(9)},
+			outcome{DeploymentDeleting, nil, false},
+		},
 		"one that was never reported is not missing yet": {
 			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentDeploying, WrittenAt: atPtr(1)},
 			outcome{DeploymentDeploying, nil, false},
@@ -51,7 +55,7 @@ func TestR9Absence(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			state := &State{Deployment: tc.deployment, Observed: ptr(reported("i-1", "Ready", "Running"))}
-			state.ApplyAbsence(at(10))
+			state.ApplyAbsence(at(10), at(9))
 			got := outcome{state.Deployment.Status, state.Deployment.StatusMessage, state.Deployment.Missing}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("deployment (-want +got):\n%s", diff)
@@ -65,7 +69,7 @@ func TestR9Absence(t *testing.T) {
 
 func TestR9ReportEndsTheAbsence(t *testing.T) {
 	state := &State{Deployment: Deployment{ManagedBy: DeploymentManagerServer, WrittenInstanceID: ptr("i-1"), WrittenAt: atPtr(1), LastReportAt: atPtr(5)}}
-	state.ApplyAbsence(at(10))
+	state.ApplyAbsence(at(10), at(10))
 	state.ApplyReport(reported("i-1", "Ready", "Running"), noPods, complete(15))
 	if state.Deployment.Missing || state.Deployment.Status != DeploymentRunning {
 		t.Errorf("missing %t, status %s; want the object to be back", state.Deployment.Missing, state.Deployment.Status)

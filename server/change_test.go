@@ -100,7 +100,7 @@ func TestW5NothingChanges(t *testing.T) {
 			},
 			scaleTo(4), false,
 		},
-		"an update to the same spec when the object is missing": {func(w *world) { w.pass(5); w.ApplyAbsence(w.now) }, updateTo(shopSpec), true},
+		"an update to the same spec when the object is missing": {func(w *world) { w.pass(5); w.ApplyAbsence(w.now, w.now) }, updateTo(shopSpec), true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func (g *game) play() {
 	case opCall:
 		err = g.randomCall()
 	case opAbsence:
-		g.ApplyAbsence(g.now)
+		g.ApplyAbsence(g.now, g.now)
 	case opFailFlow:
 		if task := g.held(); task != nil {
 			_, err = g.FinishTask(task.ID, *task.WorkerID, TaskFailed, nil, g.now)

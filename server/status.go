@@ -9,6 +9,10 @@ import (
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
+// operatorBehind is the message while the operator has not begun with the newest
+// spec.
+const operatorBehind = "waiting until the operator begins with the newest spec"
+
 // applyStatus sets the deployment's status by what is reported (R5).
 func (s *State) applyStatus(observed *DeploymentStatus, at time.Time) {
 	if !s.setsStatus(observed) {
@@ -16,10 +20,14 @@ func (s *State) applyStatus(observed *DeploymentStatus, at time.Time) {
 	}
 	switch styrminv1.DisplayState(observed.DisplayState) {
 	case styrminv1.DisplayStateRunning:
-		if s.flowsEnded(observed.InstanceID) {
-			s.setStatus(DeploymentRunning, nil, at)
-		} else {
+		switch {
+		case isBehind(observed):
+			message := operatorBehind
+			s.setStatus(DeploymentDeploying, &message, at)
+		case !s.flowsEnded(observed.InstanceID):
 			s.setStatus(DeploymentDeploying, observed.Message, at)
+		default:
+			s.setStatus(DeploymentRunning, nil, at)
 		}
 	case styrminv1.DisplayStateError:
 		s.setStatus(DeploymentFailed, observed.Message, at)
@@ -63,6 +71,14 @@ func inDoubt(observed *DeploymentStatus) bool {
 		return true
 	}
 	return observed.ObservedGeneration != nil && *observed.ObservedGeneration < observed.Generation
+}
+
+// isBehind tells whether the operator has not begun with the object's newest
+// spec, so that what runs is not what is declared. A deletion raises the
+// generation too, but declares nothing new (O1).
+func isBehind(observed *DeploymentStatus) bool {
+	return observed.DeletionRequestedAt == nil && observed.ObservedGeneration != nil &&
+		*observed.ObservedGeneration < observed.Generation
 }
 
 // flowsEnded tells whether the flow of the task that rolled out the instance

@@ -45,6 +45,32 @@ func TestR5DisplayStateSetsStatus(t *testing.T) {
 	}
 }
 
+func TestR5RunningMeansTheDeclaredSpec(t *testing.T) {
+	cases := map[string]struct {
+		generation, observed int64
+		deletionRequested    bool
+		want                 DeploymentStatusName
+	}{
+		"the operator has handled the newest generation":                     {2, 2, false, DeploymentRunning},
+		"a spec edited by hand that no operator has begun with is DEPLOYING": {2, 1, false, DeploymentDeploying},
+		"a deletion raises the generation and declares nothing new":          {2, 1, true, DeploymentRunning},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			observed := reported("shop-1", "Ready", "Running")
+			observed.Generation, observed.ObservedGeneration = tc.generation, &tc.observed
+			if tc.deletionRequested {
+				observed.DeletionRequestedAt = atPtr(4)
+			}
+			state := &State{Deployment: Adopt(observed, at(0))}
+			state.ApplyReport(observed, noPods, complete(5))
+			if got := state.Deployment.Status; got != tc.want {
+				t.Errorf("status %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestR5StatusSinceMovesOnlyWithTheStatus(t *testing.T) {
 	failed := reported("shop-1", "Failed", "Error")
 	failed.Message = ptr("first")

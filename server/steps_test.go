@@ -234,14 +234,19 @@ func TestR4DoubtfulReports(t *testing.T) {
 			w.report(instance, "Ready", "Running")
 			w.wantStatus(DeploymentRunning)
 
-			// The task's result is no longer RUNNING: the display state counts.
+			// The task's result is no longer RUNNING: the display state counts, but
+			// RUNNING is of the declared spec only (R5).
 			observed := reported(instance, "Ready", "Error")
 			doubt(&observed)
 			w.reportObject(observed)
 			w.wantStatus(DeploymentFailed)
 			observed.DisplayState = "Running"
 			w.reportObject(observed)
-			w.wantStatus(DeploymentRunning)
+			if isBehind(&observed) {
+				w.wantStatus(DeploymentDeploying)
+			} else {
+				w.wantStatus(DeploymentRunning)
+			}
 		})
 	}
 }

@@ -138,7 +138,7 @@ func TestStory(t *testing.T) {
 	w.report(quickInstance, "Deleting", "Deleting")
 	w.wantResult(removal, ResultRunning)
 	w.pass(5)
-	w.ApplyAbsence(w.now)
+	w.ApplyAbsence(w.now, w.now)
 	w.wantStatus(DeploymentDeleted)
 	w.wantResult(removal, ResultSucceeded)
 	if w.Observed != nil {

@@ -204,7 +204,7 @@ func (r *deploymentReport) applyToDeployments(ctx context.Context, rows server.D
 				return failed
 			}
 		} else if r.report.Header.Complete {
-			state.ApplyAbsence(r.at)
+			state.ApplyAbsence(r.at, r.at.Add(-r.report.Header.DataAge()))
 		}
 		if err := storeState(ctx, r.tx, before[id], state); err != nil {
 			return err

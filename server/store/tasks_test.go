@@ -292,6 +292,7 @@ func TestADeletedDeploymentFreesItsName(t *testing.T) {
 		w.must(w.store.FinishStep(w.Context(), w.agent, removal.ID, "worker", removal.Steps[0].ID, nil))
 		w.finish("worker", removal.ID)
 		w.want("the status", server.DeploymentDeleting, w.deployment(first.DeploymentID).Status)
+		w.clock.Advance(5 * time.Second)
 		w.deployments()
 		w.want("the status", server.DeploymentDeleted, w.deployment(first.DeploymentID).Status)
 		if again := w.create("shop"); again.DeploymentID == first.DeploymentID {
@@ -386,6 +387,7 @@ func TestR9AFailedDeletionIsMovedThoughALaterOneWaits(t *testing.T) {
 		if second.ID == first.ID {
 			w.Fatal("the failed deletion is asked for no more")
 		}
+		w.clock.Advance(5 * time.Second)
 		w.deployments()
 		w.want("the removal that was recorded", server.StepSucceeded, w.task(first.ID).Steps[1].Status)
 		w.want("the status", server.DeploymentDeleted, w.deployment(task.DeploymentID).Status)
