@@ -30,12 +30,15 @@ demo-clean: ## Remove the demo's state.
 	rm -rf .demo
 
 .PHONY: test
-test: localcluster ## Run all tests: unit, envtest and end to end on the local cluster, with -race.
-	@assets="$$(bin/localcluster assets)"; \
-	echo "Testing hack/localcluster"; \
-	KUBEBUILDER_ASSETS="$$assets" $(GO) -C hack/localcluster test $(TESTARGS) ./...; \
-	echo "Testing the product"; \
-	KUBEBUILDER_ASSETS="$$assets" LOCALCLUSTER="$(CURDIR)/bin/localcluster" $(GO) test -race -timeout 30m $(TESTARGS) ./...
+test: build localcluster ## Run all tests: unit, envtest and end to end on the local cluster, with -race.
+	@bin/localcluster build
+	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
+	echo "Testing the local cluster"; \
+	$(GO) -C hack/localcluster test -race -timeout 30m $(TESTARGS) ./...; \
+	echo "Testing the product, part by part"; \
+	$(GO) test -race -timeout 30m $(TESTARGS) $$($(GO) list ./... | grep -v -e /test/ -e /hack/); \
+	echo "Testing the product as a whole"; \
+	$(GO) test -race -p 1 -timeout 30m $(TESTARGS) ./hack/... ./test/...
 
 ##@ Development
 
@@ -67,11 +70,13 @@ fmt: ## Format the code.
 .PHONY: lint
 lint: ## Run golangci-lint, import rules included.
 	$(LINT) run
+	cd hack/localcluster && $(GO) tool -modfile=../tools/golangci-lint/go.mod golangci-lint run
 
 .PHONY: drift
 drift: generate manifests ## Fail when generated files are not what the sources say.
-	@git diff --exit-code -- api config reporter server || \
-		{ echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
+	@git diff --exit-code -- api config reporter server && \
+		test -z "$$(git status --porcelain -- api config reporter server)" || \
+		{ git status --short -- api config reporter server; echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
 
 .PHONY: clean
 clean: ## Remove what was built here; the cache of the control plane stays.

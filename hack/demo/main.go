@@ -113,9 +113,14 @@ func waitUntilRunning(ctx context.Context, s *system.System) error {
 	defer cancel()
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()
+	// What is stored may be an earlier demo's: a report has to come first.
+	since, err := s.Clock(ctx)
+	if err != nil {
+		return err
+	}
 	start, last := time.Now(), ""
 	for {
-		line, running, err := observe(ctx, s)
+		line, running, err := observe(ctx, s, since)
 		if err != nil {
 			return err
 		}
@@ -134,8 +139,13 @@ func waitUntilRunning(ctx context.Context, s *system.System) error {
 	}
 }
 
-// observe reads the sample from the server: a line for people, and whether it runs.
-func observe(ctx context.Context, s *system.System) (line string, running bool, err error) {
+// observe reads the sample from the server, as reported after since: a line for
+// people, and whether it runs.
+func observe(ctx context.Context, s *system.System, since time.Time) (line string, running bool, err error) {
+	reported, err := s.LastReport(ctx)
+	if err != nil || !reported.After(since) {
+		return "waiting for the agent's report", false, err
+	}
 	deployment, err := s.Deployment(ctx, "prod-shop")
 	if err != nil || deployment == nil {
 		return "not reported yet", false, err
@@ -157,7 +167,7 @@ func observe(ctx context.Context, s *system.System) (line string, running bool, 
 	if deployment.StatusMessage != "" {
 		line += ": " + deployment.StatusMessage
 	}
-	return line, deployment.Status == "RUNNING" && ready == len(pods), nil
+	return line, deployment.Status == "RUNNING" && ready > 0 && ready == len(pods), nil
 }
 
 func tellWhatToTry(s *system.System, dir string) {

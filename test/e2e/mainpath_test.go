@@ -24,8 +24,8 @@ import (
 // and deleted in the cluster, and read from the server at each point, while the
 // server and the manager go away and come back.
 func TestMainPath(t *testing.T) {
-	bystander := makeBystander(t)
 	applySample(t)
+	bystanders := makeBystanders(t)
 	eventually(t, 2*time.Minute, "the sample runs, with all pods healthy",
 		all(runsNewest, hasHealthyPods("server", 3), hasHealthyPods("database", 1)))
 
@@ -36,19 +36,25 @@ func TestMainPath(t *testing.T) {
 		eventually(t, time.Minute, "the sample runs again", runsNewest)
 	})
 
-	t.Run("the server away: the manager goes on by itself and nothing is lost", func(t *testing.T) {
+	t.Run("the server away for a minute: the manager goes on by itself and nothing is lost", func(t *testing.T) {
 		manager := sys.ManagerProcess().Pid()
 		sys.ServerProcess().Kill()
 		change(t, `[{"op": "replace", "path": "/spec/components/0/replicas", "value": 3}]`)
 		eventually(t, time.Minute, "the cluster has fewer pods", clusterHasReadyPods("server", 3))
+		eventually(t, 2*time.Minute, "the manager says that it cannot report, after a minute (P9)", func(ctx context.Context) error {
+			if sys.ManagerReady(ctx) == nil {
+				return errors.New("it is ready still")
+			}
+			return nil
+		})
 		if err := sys.StartServer(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		// What was known before is there at once, and the present soon.
-		if err := known(t.Context()); err != nil {
+		if err := hasRows(t.Context(), 1); err != nil {
 			t.Error(err)
 		}
-		eventually(t, time.Minute, "the server knows the present", all(hasHealthyPods("server", 3), runsNewest))
+		eventually(t, time.Minute, "the server knows the present", all(hasHealthyPods("server", 3), runsNewest, sys.ManagerReady))
 		if now := sys.ManagerProcess().Pid(); now != manager {
 			t.Errorf("the manager was restarted: pid %d, before %d", now, manager)
 		}
@@ -58,15 +64,18 @@ func TestMainPath(t *testing.T) {
 		sys.ManagerProcess().Kill()
 		watched, stop := context.WithCancel(t.Context())
 		dropped := make(chan error, 1)
-		go func() { dropped <- watchPods(watched, 4) }()
+		go func() { dropped <- watchRows(watched, 4) }()
 		if err := sys.StartManager(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		before := lastReport(t)
-		eventually(t, time.Minute, "the new manager has reported three times", func(ctx context.Context) error {
-			cluster, err := reportedCluster(ctx)
-			if err == nil && cluster.LastReportAt.Sub(before) < 10*time.Second {
-				err = fmt.Errorf("last report %s, at first %s", cluster.LastReportAt, before)
+		since, err := sys.Clock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, time.Minute, "the new manager has reported several times", func(ctx context.Context) error {
+			last, err := sys.LastReport(ctx)
+			if err == nil && last.Sub(since) < 10*time.Second {
+				err = fmt.Errorf("last report %s, at first %s", last, since)
 			}
 			return err
 		})
@@ -95,49 +104,65 @@ func TestMainPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, 2*time.Minute, "nothing is left", all(hasNothingLeft, hasNoRows))
-		if err := sys.Client.Get(t.Context(), client.ObjectKeyFromObject(bystander), bystander); err != nil {
-			t.Errorf("what the operator did not make is gone: %v", err)
+		for _, object := range bystanders {
+			if err := sys.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+				t.Errorf("what the operator did not make is gone: %v", err)
+			}
 		}
 	})
 }
 
-// makeBystander makes a Secret in a namespace beside the sample's, with nothing
-// of ours on it.
-func makeBystander(t *testing.T) client.Object {
+// makeBystanders makes what the operator must leave alone: a Secret beside the
+// StyrminDeployment with the name of one of its own, and a namespace whose name
+// begins like its target's, with such a Secret too.
+func makeBystanders(t *testing.T) []client.Object {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: targetNamespace + "-neighbour"}}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "shop-token"}}
-	for _, object := range []client.Object{namespace, secret} {
+	neighbour := targetNamespace + "-neighbour"
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: neighbour}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: neighbour, Name: "shop-token"}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: sampleNamespace, Name: "shop-token"}},
+	}
+	for _, object := range objects {
 		if err := sys.Client.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return secret
+	return objects
 }
 
-// known checks that the server still has rows of the sample.
-func known(ctx context.Context) error {
+// hasRows checks that the server has the sample's row, and that many of its pods
+// or more.
+func hasRows(ctx context.Context, wantPods int) error {
 	pods, err := sys.Pods(ctx, targetNamespace)
-	if err == nil && len(pods) == 0 {
-		err = errors.New("the server lost its rows over the restart")
+	if err != nil {
+		return err
 	}
-	return err
+	if len(pods) < wantPods {
+		return fmt.Errorf("the server knows %d pods, want %d or more", len(pods), wantPods)
+	}
+	deployment, err := sys.Deployment(ctx, sampleName)
+	if err != nil {
+		return err
+	}
+	if deployment == nil || deployment.Observed == nil {
+		return fmt.Errorf("the server lost the sample's row: %+v", deployment)
+	}
+	return nil
 }
 
-// watchPods asks for the sample's pods until ctx ends, and returns an error when
-// an answer ever held fewer than want.
-func watchPods(ctx context.Context, want int) error {
+// watchRows asks for the sample's rows until ctx ends, and returns an error when
+// any were ever missing.
+func watchRows(ctx context.Context, wantPods int) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		pods, err := sys.Pods(ctx, targetNamespace)
-		switch {
-		case ctx.Err() != nil:
+		err := hasRows(ctx, wantPods)
+		if ctx.Err() != nil {
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			return err
-		case len(pods) < want:
-			return fmt.Errorf("the server knew %d pods for a moment, want %d all along", len(pods), want)
 		}
 		select {
 		case <-ctx.Done():
@@ -145,32 +170,6 @@ func watchPods(ctx context.Context, want int) error {
 		case <-ticker.C:
 		}
 	}
-}
-
-type clusterRow struct {
-	ID           string
-	LastReportAt time.Time
-}
-
-// reportedCluster is the cluster's row on the server.
-func reportedCluster(ctx context.Context) (clusterRow, error) {
-	answer := struct{ Clusters []clusterRow }{}
-	if err := sys.Query(ctx, `{ clusters { id lastReportAt } }`, nil, &answer); err != nil {
-		return clusterRow{}, err
-	}
-	if len(answer.Clusters) != 1 {
-		return clusterRow{}, fmt.Errorf("want one cluster, got %+v", answer.Clusters)
-	}
-	return answer.Clusters[0], nil
-}
-
-func lastReport(t *testing.T) time.Time {
-	t.Helper()
-	cluster, err := reportedCluster(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster.LastReportAt
 }
 
 func hasPodWithReason(reasons ...string) func(context.Context) error {

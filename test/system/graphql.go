@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 )
 
 // Query sends one GraphQL request with the admin's token, as a script would,
@@ -90,6 +91,26 @@ func (s *System) registerCluster(ctx context.Context) error {
 		return fmt.Errorf("keeping the agent's token: %w", err)
 	}
 	return nil
+}
+
+// Clock is the server's clock, which all its times are of.
+func (s *System) Clock(ctx context.Context) (time.Time, error) {
+	answer := struct{ Server struct{ Time time.Time } }{}
+	err := s.Query(ctx, `{ server { time } }`, nil, &answer)
+	return answer.Server.Time, err
+}
+
+// LastReport is when the server last received a complete report of the cluster;
+// zero for never.
+func (s *System) LastReport(ctx context.Context) (time.Time, error) {
+	answer := struct {
+		Cluster struct{ LastReportAt *time.Time }
+	}{}
+	err := s.Query(ctx, `query($id: ID!) { cluster(id: $id) { lastReportAt } }`, map[string]any{"id": s.ClusterID}, &answer)
+	if err != nil || answer.Cluster.LastReportAt == nil {
+		return time.Time{}, err
+	}
+	return *answer.Cluster.LastReportAt, nil
 }
 
 // Pod is a row of podStatuses.

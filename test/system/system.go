@@ -42,8 +42,6 @@ type Options struct {
 	Listen string
 	// Charts is the address of the local chart repository; port 0 as above.
 	Charts string
-	// ManagerArgs are further arguments of the manager.
-	ManagerArgs []string
 	// CRDs is the folder of the product's custom resource definitions.
 	CRDs string
 	// Progress gets a line for each long step. Nil: nobody is told.
@@ -210,19 +208,23 @@ func (s *System) StartManager(ctx context.Context) error {
 	if s.probe, err = freeAddress(ctx, "127.0.0.1:0"); err != nil {
 		return err
 	}
-	args := append([]string{
+	s.manager, err = startProcess("manager", s.logDir(), nil, nil, s.opts.Manager,
 		"--kubeconfig", s.Kubeconfig,
 		"--server-address", s.ServerURL,
 		"--token-file", s.AgentTokenFile,
-		"--health-probe-bind-address", s.probe,
-	}, s.opts.ManagerArgs...)
-	if s.manager, err = startProcess("manager", s.logDir(), nil, nil, s.opts.Manager, args...); err != nil {
+		"--health-probe-bind-address", s.probe)
+	if err != nil {
 		return err
 	}
-	return s.manager.waitUntil(ctx, func(ctx context.Context) error { return s.get(ctx, "http://"+s.probe+"/readyz") })
+	return s.manager.waitUntil(ctx, s.ManagerReady)
 }
 
-// ServerProcess and ManagerProcess are the programs that were started last.
+// ManagerReady asks the manager's readiness probe.
+func (s *System) ManagerReady(ctx context.Context) error {
+	return s.get(ctx, "http://"+s.probe+"/readyz")
+}
+
+// ServerProcess is the server that was started last.
 func (s *System) ServerProcess() *Process { return s.server }
 
 // ManagerProcess is the manager that was started last.
