@@ -19,9 +19,12 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
+// Writers have few connections of their own: more at once would only wait for
+// each other's processors, and keep readers waiting, too.
 const (
-	maxPostgresConns = 16
-	maxConnIdle      = 5 * time.Minute
+	maxPostgresWriters = 6
+	maxPostgresReaders = 12
+	maxConnIdle        = 5 * time.Minute
 )
 
 func (s *Store) openPostgres(url string) error {
@@ -45,12 +48,14 @@ func (s *Store) openPostgres(url string) error {
 			config.RuntimeParams[name] = value
 		}
 	}
-	pool := sql.OpenDB(stdlib.GetConnector(*config))
-	pool.SetMaxOpenConns(maxPostgresConns)
-	pool.SetMaxIdleConns(maxPostgresConns)
-	pool.SetConnMaxIdleTime(maxConnIdle)
-	s.writer = bun.NewDB(pool, pgdialect.New())
-	s.reader = s.writer
+	pool := func(size int) *bun.DB {
+		db := sql.OpenDB(stdlib.GetConnector(*config))
+		db.SetMaxOpenConns(size)
+		db.SetMaxIdleConns(size)
+		db.SetConnMaxIdleTime(maxConnIdle)
+		return bun.NewDB(db, pgdialect.New())
+	}
+	s.writer, s.reader = pool(maxPostgresWriters), pool(maxPostgresReaders)
 	s.dialect = postgresDialect{}
 	return nil
 }

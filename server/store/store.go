@@ -34,8 +34,8 @@ type Options struct {
 // Store is the server's memory. It is safe for concurrent use, and several
 // servers may share one PostgreSQL database.
 type Store struct {
-	// writer and reader are one pool for PostgreSQL. SQLite has a single writing
-	// connection beside them that read.
+	// writer and reader are pools of connections: reports that come at once wait
+	// for each other, not readers for them. SQLite has a single writing connection.
 	writer  *bun.DB
 	reader  *bun.DB
 	dialect dialect
@@ -85,11 +85,7 @@ func Open(ctx context.Context, url string, options Options) (*Store, error) {
 
 // Close ends all connections.
 func (s *Store) Close() error {
-	err := s.writer.Close()
-	if s.reader != s.writer {
-		err = errors.Join(err, s.reader.Close())
-	}
-	return err
+	return errors.Join(s.writer.Close(), s.reader.Close())
 }
 
 // Ping tells whether the database answers.
