@@ -25,7 +25,7 @@ import (
 
 // patience is how long a test waits for what must come; nothing takes that long
 // on an idle machine.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // The API server that all tests of this package share. Each test has namespaces
 // of its own.
