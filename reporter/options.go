@@ -41,9 +41,7 @@ type Options struct {
 	RequestTimeout time.Duration
 	// PodSelector limits the pods that are reported by their labels. Nil: all.
 	PodSelector labels.Selector
-	// Namespaces limits the pods that are reported by namespace, and the
-	// StyrminDeployments to those in one of these namespaces or with one of them
-	// as target. Empty: all.
+	// Namespaces limits the pods that are reported by namespace. Empty: all.
 	Namespaces []string
 	// Clock tells the time. Nil: the real one.
 	Clock clock.Clock

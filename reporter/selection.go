@@ -7,11 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
-// selection is what of the cluster is reported.
+// selection is which pods are reported. The StyrminDeployments always are, all of
+// them: one that a report leaves out counts as gone.
 type selection struct {
 	// podSelector is nil for all.
 	podSelector labels.Selector
@@ -24,10 +23,4 @@ func (s *selection) hasPod(pod *corev1.Pod) bool {
 		return false
 	}
 	return s.podSelector == nil || s.podSelector.Matches(labels.Set(pod.Labels))
-}
-
-func (s *selection) hasDeployment(deployment *styrminv1.StyrminDeployment) bool {
-	return s.namespaces.Len() == 0 ||
-		s.namespaces.Has(deployment.Namespace) ||
-		s.namespaces.Has(deployment.TargetNamespace())
 }

@@ -101,7 +101,7 @@ func (r *reporter) addSources(mgr ctrl.Manager, selection *selection) error {
 	if err != nil {
 		return err
 	}
-	deployments.selects = selection.hasDeployment
+	deployments.selects = func(*styrminv1.StyrminDeployment) bool { return true }
 	deployments.confirmLoss = probe.isServed
 	r.pods, r.deployments = pods, deployments
 	return nil
