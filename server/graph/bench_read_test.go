@@ -4,7 +4,6 @@
 package graph
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -37,10 +36,10 @@ func BenchmarkReadWhileClustersReport(b *testing.B) {
 			s.Fatal(err)
 		}
 		clusters := s.otherClusters()
-		ctx, stop := context.WithCancel(s.Context())
+		stop := make(chan struct{})
 		var reporting sync.WaitGroup
 		for _, cluster := range clusters {
-			reporting.Go(func() { cluster.keepReporting(ctx) })
+			reporting.Go(func() { cluster.keepReporting(stop) })
 		}
 		var times []time.Duration
 		for s.Loop() {
@@ -48,7 +47,7 @@ func BenchmarkReadWhileClustersReport(b *testing.B) {
 			s.post(viewer, query)
 			times = append(times, time.Since(started))
 		}
-		stop()
+		close(stop)
 		reporting.Wait()
 		slices.Sort(times)
 		s.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "median-ms")
@@ -86,12 +85,12 @@ func (b *bench) otherClusters() []*bench {
 
 // keepReporting reports all clusters at the same moments, as agents do that were
 // started together.
-func (b *bench) keepReporting(ctx context.Context) {
+func (b *bench) keepReporting(stop <-chan struct{}) {
 	ticker := time.NewTicker(busyInterval)
 	defer ticker.Stop()
 	for state := 1; ; state++ {
 		select {
-		case <-ctx.Done():
+		case <-stop:
 			return
 		case <-ticker.C:
 			b.report(benchReport(state, byChanges))
