@@ -118,6 +118,7 @@ func deletingStatus(s *scope) styrminv1.StyrminDeploymentStatus {
 	status.Phase = styrminv1.PhaseDeleting
 	status.DisplayState = styrminv1.DisplayStateDeleting
 	status.Message = "the deletion has begun"
+	status.Components = nil // They are no longer looked at.
 	for _, t := range conditionTypes {
 		o := outcome{status: metav1.ConditionUnknown, reason: styrminv1.ReasonDeleting, message: "waiting for its removal"}
 		if t == styrminv1.ConditionReady {

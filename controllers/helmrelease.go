@@ -35,7 +35,7 @@ func (r *reconciler) reconcileHelmRelease(ctx context.Context, s *scope) (out ou
 	}
 	if found && s.owns(live) && !live.DeletionTimestamp.IsZero() {
 		// It cannot be changed any more. It is made anew once it is gone.
-		return releaseOutcome(s, r.opts, judgeHelmRelease(live), time.Time{}), false, nil
+		return releaseOutcome(s, r.opts, judgeHelmRelease(live), live.DeletionTimestamp.Time), false, nil
 	}
 	if found {
 		stampRetry(s, r.opts, desired, live)
@@ -73,7 +73,8 @@ func releaseOutcome(s *scope, opts Options, v releaseVerdict, lastProgress time.
 		}
 		return outcome{status: metav1.ConditionUnknown, reason: styrminv1.ReasonSuspended, message: v.message}
 	case releaseDeleting:
-		return progressing("the HelmRelease is being deleted; it is made anew once it is gone")
+		return progressing("the HelmRelease is being deleted; it is made anew once it is gone").
+			withDeadline(lastProgress, s.now, s.helmTimeout()+opts.ProgressGrace)
 	default:
 		if v.attempted && wasInstalled {
 			return kept(before, false) // E02
@@ -81,7 +82,11 @@ func releaseOutcome(s *scope, opts Options, v releaseVerdict, lastProgress time.
 		if v.attempted && hasFailed && !v.asked {
 			return kept(before, true) // O5: Flux tries the same spec again.
 		}
-		return progressing("%s", v.message).withDeadline(lastProgress, s.now, s.helmTimeout()+opts.ProgressGrace)
+		out := progressing("%s", v.message).withDeadline(lastProgress, s.now, s.helmTimeout()+opts.ProgressGrace)
+		if left := untilStopped(s, opts, lastProgress); left > 0 {
+			return out.after(left) // Then Flux is asked once more.
+		}
+		return out
 	}
 }
 
@@ -152,7 +157,13 @@ func hasStopped(s *scope, opts Options, live *helmv2.HelmRelease) bool {
 	if v := judgeHelmRelease(live); v.state != releaseInProgress || s.isTrue(styrminv1.ConditionHelmReleaseReady) {
 		return false
 	}
-	return atLeast(lastProgress(s, live), s.now) > s.helmTimeout()+opts.ProgressGrace/2
+	return untilStopped(s, opts, lastProgress(s, live)) <= 0
+}
+
+// untilStopped is how much longer a release may stand still before it has
+// stopped; 0 or less: it has.
+func untilStopped(s *scope, opts Options, lastProgress time.Time) time.Duration {
+	return s.helmTimeout() + opts.ProgressGrace/2 - atLeast(lastProgress, s.now)
 }
 
 // chartMessage is why the chart is not there, from the HelmChart that Flux

@@ -187,6 +187,7 @@ func TestO3ReleaseOutcome(t *testing.T) {
 	waiting := statusWith(metav1.ConditionFalse, styrminv1.ReasonSourceNotReady, "no chart", noon)
 	timedOut := statusWith(metav1.ConditionFalse, styrminv1.ReasonTimedOut, "late", noon)
 	limit := defaultHelmTimeout + opts.ProgressGrace
+	ask := defaultHelmTimeout + opts.ProgressGrace/2 // Flux is asked once more then.
 	for name, tc := range map[string]struct {
 		before       styrminv1.StyrminDeploymentStatus
 		verdict      releaseVerdict
@@ -205,7 +206,7 @@ func TestO3ReleaseOutcome(t *testing.T) {
 		},
 		"a new generation of an installed release is in progress": {
 			before: installed, verdict: releaseVerdict{state: releaseInProgress, message: "begins"}, lastProgress: noon,
-			want: progressing("begins").after(limit + time.Second),
+			want: progressing("begins").after(ask + time.Second),
 		},
 		"O5: a retry of the same spec stays the one failure": {
 			before: failedBefore, verdict: releaseVerdict{state: releaseInProgress, attempted: true, message: "running"}, after: time.Hour,
@@ -215,7 +216,7 @@ func TestO3ReleaseOutcome(t *testing.T) {
 		"D05: a try that someone asked for is a new one": {
 			before: failedBefore, verdict: releaseVerdict{state: releaseInProgress, attempted: true, asked: true, message: "again"},
 			lastProgress: noon,
-			want:         progressing("again").after(limit + time.Second),
+			want:         progressing("again").after(ask + time.Second),
 		},
 		"O5: a release that recovers leaves Failed": {
 			before: failedBefore, verdict: releaseVerdict{state: releaseInstalled, message: "ok"}, after: time.Hour,
@@ -236,12 +237,17 @@ func TestO3ReleaseOutcome(t *testing.T) {
 		"E07: the source came": {
 			before: waiting, verdict: releaseVerdict{state: releaseInProgress, message: "running"}, after: 40 * time.Second,
 			lastProgress: noon.Add(40 * time.Second),
-			want:         progressing("running").after(limit + time.Second),
+			want:         progressing("running").after(ask + time.Second),
 		},
 		"E06: no progress for the timeout and the grace is a failure": {
 			before: progress, verdict: releaseVerdict{state: releaseInProgress, attempted: true, message: "Running 'install'"},
 			after: limit + time.Second, lastProgress: noon,
 			want: failed(styrminv1.ReasonTimedOut, "no progress for longer than 6m0s: Running 'install'"),
+		},
+		"E06: once Flux was asked again, the next look is at the failure": {
+			before: progress, verdict: releaseVerdict{state: releaseInProgress, attempted: true, message: "Running 'install'"},
+			after: ask + time.Second, lastProgress: noon,
+			want: progressing("Running 'install'").after(opts.ProgressGrace / 2),
 		},
 		"E06: it stays one until something moves": {
 			before: timedOut, verdict: releaseVerdict{state: releaseInProgress, attempted: true, message: "Running 'install'"},
@@ -251,7 +257,7 @@ func TestO3ReleaseOutcome(t *testing.T) {
 		"E06: progress after it is progress": {
 			before: timedOut, verdict: releaseVerdict{state: releaseInProgress, attempted: true, message: "Running 'install'"},
 			after: 2 * limit, lastProgress: noon.Add(2 * limit),
-			want: progressing("Running 'install'").after(limit + time.Second),
+			want: progressing("Running 'install'").after(ask + time.Second),
 		},
 		"a release that someone suspended stays installed": {
 			before: installed, verdict: releaseVerdict{state: releaseSuspended, message: "suspended"},
@@ -267,7 +273,13 @@ func TestO3ReleaseOutcome(t *testing.T) {
 		},
 		"a release that someone deleted comes again": {
 			before: installed, verdict: releaseVerdict{state: releaseDeleting},
-			want: progressing("the HelmRelease is being deleted; it is made anew once it is gone"),
+			lastProgress: noon,
+			want:         progressing("the HelmRelease is being deleted; it is made anew once it is gone").after(limit + time.Second),
+		},
+		"a release that someone deleted and that does not go is a failure": {
+			before: installed, verdict: releaseVerdict{state: releaseDeleting}, after: limit + time.Second, lastProgress: noon,
+			want: failed(styrminv1.ReasonTimedOut,
+				"no progress for longer than 6m0s: the HelmRelease is being deleted; it is made anew once it is gone"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

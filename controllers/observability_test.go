@@ -23,13 +23,17 @@ func TestO10EventsAndMetrics(t *testing.T) {
 	before := testutil.ToFloat64(failures.WithLabelValues(styrminv1.ReasonHelmFailed))
 	f.create(d)
 	f.waitFor("i-1", styrminv1.PhaseFailed, styrminv1.DisplayStateError)
-	if got := testutil.ToFloat64(failures.WithLabelValues(styrminv1.ReasonHelmFailed)) - before; got < 1 {
-		t.Errorf("the failure was counted %v times", got)
-	}
-	series := deploymentState.WithLabelValues(f.key.Namespace, f.key.Name, "Failed", "Error")
-	if got := testutil.ToFloat64(series); got != 1 {
-		t.Errorf("the series of the state is %v, want 1", got)
-	}
+	// They follow the status that was waited for.
+	eventually(t, "the metrics", func() error {
+		if got := testutil.ToFloat64(failures.WithLabelValues(styrminv1.ReasonHelmFailed)) - before; got < 1 {
+			return fmt.Errorf("the failure was counted %v times", got)
+		}
+		series := deploymentState.WithLabelValues(f.key.Namespace, f.key.Name, "Failed", "Error")
+		if got := testutil.ToFloat64(series); got != 1 {
+			return fmt.Errorf("the series of the state is %v, want 1", got)
+		}
+		return nil
+	})
 
 	f.roll("i-2", func(s *styrminv1.StyrminDeploymentSpec) {
 		s.HelmRelease.Values.Raw = []byte(`{"image":"registry.test/server:1"}`)

@@ -182,7 +182,12 @@ func judgeComponent(c *styrminv1.ComponentSpec, workloads []workload, pods []cor
 			out.status.Ready++
 		}
 	}
-	out.waitingFor = lacking(c, out.status, matching(workloads, selector), mine)
+	own := matching(workloads, selector)
+	if c.ReplicasValue == "" && len(own) > 0 {
+		// The chart alone says how many there are to be.
+		out.status.Desired = declaredBy(own)
+	}
+	out.waitingFor = lacking(out.status, own, mine)
 	switch {
 	case failsAny(mine, failures):
 		out.status.State = styrminv1.ComponentError
@@ -196,29 +201,38 @@ func judgeComponent(c *styrminv1.ComponentSpec, workloads []workload, pods []cor
 	return out
 }
 
-// lacking says what keeps the component from being as declared, or "".
-func lacking(c *styrminv1.ComponentSpec, have styrminv1.ComponentStatus, workloads []workload, pods []*corev1.Pod) string {
-	var declared, observed int32
+// declaredBy is how many pods the workloads are told to run.
+func declaredBy(workloads []workload) int32 {
+	var declared int32
 	for _, w := range workloads {
 		declared += w.declared
+	}
+	return declared
+}
+
+// lacking says what keeps the component from being as declared, or "".
+func lacking(have styrminv1.ComponentStatus, workloads []workload, pods []*corev1.Pod) string {
+	var observed int32
+	for _, w := range workloads {
 		observed += w.observed
 	}
+	declared := declaredBy(workloads)
 	switch {
 	case len(workloads) == 0 && len(pods) == 0 && have.Desired > 0:
-		return fmt.Sprintf("component %s: no workload or pod matches its selector", c.Name)
-	case c.ReplicasValue != "" && len(workloads) > 0 && declared != have.Desired:
-		return fmt.Sprintf("component %s: its workloads declare %d replicas, not %d", c.Name, declared, have.Desired)
+		return fmt.Sprintf("component %s: no workload or pod matches its selector", have.Name)
+	case len(workloads) > 0 && declared != have.Desired:
+		return fmt.Sprintf("component %s: its workloads declare %d replicas, not %d", have.Name, declared, have.Desired)
 	case have.Desired == 0 && (observed > 0 || len(pods) > 0):
-		return fmt.Sprintf("component %s: %d pods are left", c.Name, max(int(observed), len(pods)))
+		return fmt.Sprintf("component %s: %d pods are left", have.Name, max(int(observed), len(pods)))
 	}
 	for _, w := range workloads {
 		if w.state != status.CurrentStatus {
 			return fmt.Sprintf("component %s: %d of %d pods are ready; %s %s: %s%s",
-				c.Name, have.Ready, have.Desired, w.kind, w.name, w.message, unscheduled(pods))
+				have.Name, have.Ready, have.Desired, w.kind, w.name, w.message, unscheduled(pods))
 		}
 	}
 	if have.Ready < have.Desired {
-		return fmt.Sprintf("component %s: %d of %d pods are ready%s", c.Name, have.Ready, have.Desired, unscheduled(pods))
+		return fmt.Sprintf("component %s: %d of %d pods are ready%s", have.Name, have.Ready, have.Desired, unscheduled(pods))
 	}
 	return ""
 }

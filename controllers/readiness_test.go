@@ -52,6 +52,12 @@ func TestO4Components(t *testing.T) {
 			want:           styrminv1.ComponentStatus{Desired: 2, Ready: 1, State: styrminv1.ComponentProgressing},
 			wantWaitingFor: "component server: 1 of 2 pods are ready",
 		},
+		"a component that the chart alone scales is to have what the chart says": {
+			component: styrminv1.ComponentSpec{Name: "server", Replicas: 3, Selector: serverComponent(3, true).Selector},
+			workloads: []workload{server(2, 2, status.CurrentStatus)},
+			pods:      []corev1.Pod{pod("a", true, nil), pod("b", true, nil)},
+			want:      styrminv1.ComponentStatus{Desired: 2, Ready: 2, State: styrminv1.ComponentRunning},
+		},
 		"A10: terminating pods do not count as ready": {
 			component: serverComponent(2, true), workloads: []workload{server(2, 2, status.InProgressStatus)},
 			pods:           []corev1.Pod{pod("a", true, nil), pod("b", true, deleting)},
