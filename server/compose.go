@@ -62,6 +62,13 @@ func (c Change) replace(base spec) (spec, error) {
 	return next, nil
 }
 
+// isScalable tells whether the chart has a value for the component's replicas.
+func isScalable(component map[string]any) bool {
+	path, _ := component["replicasValue"].(string)
+	return path != ""
+}
+
+// scale sets the replicas of components.
 func (s spec) scale(replicas []ComponentReplicas) error {
 	if len(replicas) == 0 {
 		return InvalidInput("replicas", "names no component")
@@ -76,6 +83,8 @@ func (s spec) scale(replicas []ComponentReplicas) error {
 			return InvalidInput(fmt.Sprintf("replicas[%d].component", i), "component %q is named twice", r.Component)
 		case r.Replicas < 0 || r.Replicas > maxReplicas:
 			return InvalidInput(fmt.Sprintf("replicas[%d].replicas", i), "must be from 0 to %d", maxReplicas)
+		case !isScalable(component):
+			return InvalidInput(fmt.Sprintf("replicas[%d].component", i), "component %q has no replicasValue and cannot be scaled", r.Component)
 		}
 		seen[r.Component] = true
 		component["replicas"] = number(r.Replicas)
@@ -105,7 +114,7 @@ func (s spec) setRunning(components []string, running bool) error {
 		if component == nil {
 			return InvalidInput(fmt.Sprintf("components[%d]", i), "the deployment has no component %q", name)
 		}
-		if path, _ := component["replicasValue"].(string); path == "" && !running {
+		if !isScalable(component) && !running {
 			return InvalidInput(fmt.Sprintf("components[%d]", i), "component %q has no replicasValue and cannot be stopped", name)
 		}
 		component["running"] = running

@@ -36,8 +36,8 @@ func TestW5ChangesOfASpec(t *testing.T) {
 		want   string
 	}{
 		"a scaling sets the components' replicas": {
-			Change{Kind: TaskScale, Replicas: []ComponentReplicas{{"server", 0}, {"db", 2}}},
-			strings.Replace(with(`"replicas": 3`, `"replicas": 0`), `"name": "db"`, `"name": "db", "replicas": 2`, 1),
+			Change{Kind: TaskScale, Replicas: []ComponentReplicas{{"server", 0}}},
+			with(`"replicas": 3`, `"replicas": 0`),
 		},
 		"a new version is the application's and the chart's": {
 			Change{Kind: TaskUpdateVersion, Version: "2"},
@@ -90,6 +90,7 @@ func TestW5ChangesNameWhatIsWrong(t *testing.T) {
 		"a component to scale twice":         {base, scale(ComponentReplicas{"server", 1}, ComponentReplicas{"server", 2}), CodeInvalidInput, "replicas[1].component"},
 		"fewer replicas than none":           {base, scale(ComponentReplicas{"server", -1}), CodeInvalidInput, "replicas[0].replicas"},
 		"more replicas than a spec may have": {base, scale(ComponentReplicas{"server", 10001}), CodeInvalidInput, "replicas[0].replicas"},
+		"a component that cannot be scaled":  {base, scale(ComponentReplicas{"db", 2}), CodeInvalidInput, "replicas[0].component"},
 		"nothing to scale":                   {base, scale(), CodeInvalidInput, "replicas"},
 		"an unknown component to stop":       {base, Change{Kind: TaskStopComponents, Components: []string{"server", "web"}}, CodeInvalidInput, "components[1]"},
 		"a component that cannot be stopped": {base, Change{Kind: TaskStopComponents, Components: []string{"db"}}, CodeInvalidInput, "components[0]"},
