@@ -16,7 +16,8 @@ type Resolver struct {
 	Store *store.Store
 	// Version is the server's own.
 	Version string
-	// ReportInterval is how often the server wants reports.
+	// ReportInterval is how often the server wants reports; zero: as often as each
+	// agent is configured.
 	ReportInterval time.Duration
 	// ReportTimeout is the age of a deployment's last report from which a step
 	// that the operator works on says so (R12).

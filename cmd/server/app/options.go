@@ -30,6 +30,9 @@ type Options struct {
 	AdminTokenFile string
 	// TLSCertFile and TLSKeyFile are PEM files; both or none.
 	TLSCertFile, TLSKeyFile string
+	// ReportInterval is how often agents are to report. Zero: each as often as its
+	// own flag says.
+	ReportInterval time.Duration
 	// ReportTimeout is how old a deployment's last report may be before a step
 	// that the operator works on carries the notice (R12).
 	ReportTimeout time.Duration
@@ -50,6 +53,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"file that holds the first admin token; made on the first start when it does not exist (default: the token is printed once)")
 	flags.StringVar(&o.TLSCertFile, "tls-cert-file", "", "PEM file with the server's certificate; needs --tls-key-file")
 	flags.StringVar(&o.TLSKeyFile, "tls-key-file", "", "PEM file with the certificate's key; needs --tls-cert-file")
+	flags.DurationVar(&o.ReportInterval, "report-interval", 0,
+		"how often all agents are to report, in whole seconds; 0: each as often as its own --report-interval says")
 	flags.DurationVar(&o.ReportTimeout, "report-timeout", time.Minute,
 		"age of a deployment's last report from which a running step says that no report came since")
 	flags.BoolVar(&o.AllowAnonymousReports, "allow-anonymous-reports", false,
@@ -99,6 +104,9 @@ func (o *Options) Validate() error {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("%s: %w", flag, err)
 		}
+	}
+	if o.ReportInterval < 0 || o.ReportInterval%time.Second != 0 {
+		return fmt.Errorf("--report-interval: %s is not a number of whole seconds", o.ReportInterval)
 	}
 	if o.ReportTimeout < time.Second {
 		return fmt.Errorf("--report-timeout: %s is less than a second", o.ReportTimeout)

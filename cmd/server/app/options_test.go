@@ -38,10 +38,11 @@ func TestBadConfigurationEndsTheProgramAndNamesTheFlag(t *testing.T) {
 		"a PostgreSQL URL with a typing error, whose password stays secret": {
 			args: []string{"--database=postgres://user:hunter2@host:port/db"}, want: "--database",
 		},
-		"a certificate without its key":     {args: []string{"--tls-cert-file=x"}, want: "--tls-key-file"},
-		"a key without its certificate":     {args: []string{"--tls-key-file=x"}, want: "--tls-cert-file"},
-		"a certificate that does not exist": {args: []string{"--tls-cert-file=/none", "--tls-key-file=" + short}, want: "--tls-cert-file"},
-		"a report timeout of nothing":       {args: []string{"--report-timeout=0s"}, want: "--report-timeout"},
+		"a certificate without its key":          {args: []string{"--tls-cert-file=x"}, want: "--tls-key-file"},
+		"a key without its certificate":          {args: []string{"--tls-key-file=x"}, want: "--tls-cert-file"},
+		"a certificate that does not exist":      {args: []string{"--tls-cert-file=/none", "--tls-key-file=" + short}, want: "--tls-cert-file"},
+		"a report interval of less than seconds": {args: []string{"--report-interval=1500ms"}, want: "--report-interval"},
+		"a report timeout of nothing":            {args: []string{"--report-timeout=0s"}, want: "--report-timeout"},
 		"a report timeout that is no time, from the environment": {
 			env: map[string]string{"STYRMIN_REPORT_TIMEOUT": "soon"}, want: "--report-timeout, from STYRMIN_REPORT_TIMEOUT",
 		},

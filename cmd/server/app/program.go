@@ -21,9 +21,6 @@ import (
 	"github.com/styrmin/styrmin/server/store"
 )
 
-// reportInterval is how often the server wants reports.
-const reportInterval = 5 * time.Second
-
 // The server ends within 10 s: what runs gets drainTimeout, what is left is cut.
 const drainTimeout = 8 * time.Second
 
@@ -164,7 +161,7 @@ func (p *Program) handler(registry prometheus.Registerer) http.Handler {
 	mux.Handle("/graphql", graph.NewHandler(&graph.Resolver{
 		Store:          p.store,
 		Version:        p.options.Version,
-		ReportInterval: reportInterval,
+		ReportInterval: p.options.ReportInterval,
 		ReportTimeout:  p.options.ReportTimeout,
 		Now:            time.Now,
 		Log:            p.log,

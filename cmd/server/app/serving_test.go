@@ -87,8 +87,12 @@ func TestARunningRequestEndsBeforeTheServerDoes(t *testing.T) {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+s.token)
+	// With this the client sends the body only once the server asks to read it.
+	request.Header.Set("Expect", "100-continue")
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
+	defer client.CloseIdleConnections()
 	answered := make(chan string, 1)
-	go func() { answered <- s.do(request) }()
+	go func() { answered <- answerOf(client, request) }()
 	if _, err := io.WriteString(send, `{"query": `); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +109,20 @@ func TestARunningRequestEndsBeforeTheServerDoes(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
+}
+
+// answerOf returns the answer's body, or why there is none.
+func answerOf(client *http.Client, request *http.Request) string {
+	response, err := client.Do(request)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 // waitUntilRefused returns once nothing listens at the address.
