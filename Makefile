@@ -21,9 +21,14 @@ help: ## Show this help.
 		/^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build localcluster ## Run the whole system on a real local control plane, with a sample application; Ctrl-C ends it.
+demo: announce build localcluster ## Run the whole system on a real local control plane, with a sample application; Ctrl-C ends it.
 	@ln -sf "$$(bin/localcluster assets)/kubectl" bin/kubectl
 	@bin/demo $(ARGS)
+
+.PHONY: announce
+announce:
+	@echo "This builds and starts a Kubernetes control plane, the Styrmin server and its agent on this machine, then waits"
+	@echo "until a sample application runs. The first time it builds all of Kubernetes, which takes ten minutes and more."
 
 .PHONY: demo-clean
 demo-clean: ## Remove the demo's state.
@@ -33,6 +38,7 @@ demo-clean: ## Remove the demo's state.
 test: build localcluster ## Run all tests: unit, envtest and end to end on the local cluster, with -race.
 	@bin/localcluster build
 	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
+	export KUBE_CACHE_MUTATION_DETECTOR=true; \
 	echo "Testing the local cluster"; \
 	$(GO) -C hack/localcluster test -race -timeout 30m $(TESTARGS) ./...; \
 	echo "Testing the product, part by part"; \

@@ -52,8 +52,6 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Println("This starts a Kubernetes control plane, the Styrmin server and its agent on this machine, then waits")
-	fmt.Println("until a sample application runs. The first time it builds Kubernetes, which takes about ten minutes.")
 	s, err := system.Start(ctx, system.Options{
 		Dir:          state,
 		Localcluster: "bin/localcluster",
@@ -181,10 +179,13 @@ Try, in another terminal in this folder:
   %[3]s get sd -A
   %[3]s get pods -A
   %[3]s -n styrmin patch sd prod-shop --type json -p '[{"op": "replace", "path": "/spec/components/0/replicas", "value": 5}]'
+  # Break its image, see what the server says, and mend it:
   %[3]s -n styrmin patch sd prod-shop --type merge -p '{"spec": {"helmRelease": {"values": {"server": {"image": "registry.example/does-not-exist:1"}}}}}'
+  %[3]s -n styrmin patch sd prod-shop --type merge -p '{"spec": {"helmRelease": {"values": {"server": {"image": "registry.example/shop-server:2.4.2"}}}}}'
+  %[3]s -n styrmin delete sd prod-shop
 
   curl -s %[1]s/graphql -H "Authorization: Bearer $(cat %[2]s)" -H 'Content-Type: application/json' \
-    -d '{"query": "{ podStatuses { namespace name status ready } }"}'
+    -d '{"query": "{ podStatuses { namespace name status ready containers { reason message } } deployments { name status statusMessage } }"}'
 
 Logs are in %[4]s. Ctrl-C ends everything; the next make demo goes on from there, make demo-clean forgets it.
 `, s.ServerURL, relative(s.AdminTokenFile), kubectl, filepath.Join(dir, "logs"))
