@@ -49,7 +49,7 @@ func (a *agent) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.addParts(mgr); err != nil {
+	if err := a.addParts(ctx, mgr); err != nil {
 		return err
 	}
 	ctrl.Log.Info("Starting the agent", "version", version, "server", a.opts.serverAddress, "disabled", a.opts.disabled)
@@ -99,12 +99,12 @@ func (a *agent) metrics() metricsserver.Options {
 	return options
 }
 
-func (a *agent) addParts(mgr ctrl.Manager) error {
+func (a *agent) addParts(ctx context.Context, mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return fmt.Errorf("adding the liveness check: %w", err)
 	}
 	if a.opts.enabled(partOperator) {
-		if err := controllers.SetupWithManager(mgr, controllers.Options{}); err != nil {
+		if err := controllers.SetupWithManager(ctx, mgr, controllers.Options{}); err != nil {
 			return fmt.Errorf("setting up the operator: %w", err)
 		}
 	}

@@ -67,7 +67,8 @@ func parseOptions(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.clusterID, "cluster-id", "", "Id of this cluster on the server; only where the token does not say it.")
 	fs.DurationVar(&o.reportInterval, "report-interval", 5*time.Second, "Time between two reports; the server's own setting wins.")
 	fs.BoolVar(&o.leaderElect, "leader-elect", false, "Let one replica at a time work. Needed with more than one.")
-	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "", "Namespace of the leader election's Lease. Default: the namespace that the agent runs in.")
+	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "",
+		"Namespace of the leader election's Lease. Default: the namespace that the agent runs in.")
 	fs.StringVar(&o.metricsBindAddress, "metrics-bind-address", "0", "Address that serves /metrics, as :8443; 0 serves none.")
 	fs.BoolVar(&o.metricsSecure, "metrics-secure", true, "Serve /metrics over HTTPS to authenticated and authorised clients only.")
 	fs.StringVar(&o.healthProbeBindAddress, "health-probe-bind-address", ":8081", "Address that serves /healthz and /readyz; 0 serves none.")

@@ -60,13 +60,13 @@ func AddToScheme(scheme *runtime.Scheme) error {
 // SetupWithManager adds the operator to a manager. The manager's scheme must
 // have what AddToScheme adds, and its cache should be made with CacheByObject;
 // pods come from that cache too.
-func SetupWithManager(mgr ctrl.Manager, opts Options) error {
+func SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error {
 	opts = opts.withDefaults()
 	made, err := newMadeCache(mgr)
 	if err != nil {
 		return err
 	}
-	if err := addIndexes(context.Background(), mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	r := &reconciler{

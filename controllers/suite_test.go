@@ -98,7 +98,7 @@ type operator struct {
 func startOperator(t testing.TB, config *rest.Config, opts Options, wrap client.NewClientFunc) *operator {
 	t.Helper()
 	mgr := newManager(t, config, CacheByObject(), wrap)
-	if err := SetupWithManager(mgr, opts); err != nil {
+	if err := SetupWithManager(t.Context(), mgr, opts); err != nil {
 		t.Fatalf("setting up the operator: %v", err)
 	}
 	return start(t, mgr)
