@@ -35,12 +35,12 @@ demo-clean: ## Remove the demo's state.
 	rm -rf .demo
 
 .PHONY: test
-test: build localcluster ## Run all tests: unit, envtest and end to end on the local cluster, with -race.
+test: build localcluster ## Run all tests: the local cluster's own, then unit, envtest and end to end with -race.
 	@bin/localcluster build
 	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
 	export KUBE_CACHE_MUTATION_DETECTOR=true; \
 	echo "Testing the local cluster"; \
-	$(GO) -C hack/localcluster test -race -timeout 30m $(TESTARGS) ./...; \
+	$(GO) -C hack/localcluster test -p 1 -timeout 30m $(TESTARGS) ./...; \
 	echo "Testing the product, part by part"; \
 	$(GO) test -race -timeout 30m $(TESTARGS) $$($(GO) list ./... | grep -v -e /test/ -e /hack/); \
 	echo "Testing the product as a whole"; \

@@ -23,7 +23,7 @@ import (
 
 const (
 	// stateTimeout bounds the wait for the states up to the next action of a recording.
-	stateTimeout = 90 * time.Second
+	stateTimeout = 4 * time.Minute
 	// failingTimeout is the Helm timeout of the specs that are meant to fail: the recordings waited longer.
 	failingTimeout = 4 * time.Second
 )
