@@ -196,3 +196,24 @@ func write(t *testing.T, file, content string, mode os.FileMode) {
 		t.Fatal(err)
 	}
 }
+
+func TestKubernetesProgramsAreToldTheirVersion(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "go.mod"), "module example.com/controlplane\n\nrequire k8s.io/kubernetes v1.37.2\n", 0o600)
+	stamps, err := versionStamps(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		" -X k8s.io/component-base/version.gitVersion=v1.37.2", " -X k8s.io/component-base/version.gitMajor=1",
+		" -X k8s.io/component-base/version.gitMinor=37", " -X k8s.io/client-go/pkg/version.gitVersion=v1.37.2",
+	} {
+		if !strings.Contains(stamps, want) {
+			t.Errorf("linker flags %q lack %q", stamps, want)
+		}
+	}
+	write(t, filepath.Join(dir, "go.mod"), "module example.com/other\n", 0o600)
+	if stamps, err := versionStamps(dir); err != nil || stamps != "" {
+		t.Errorf("linker flags of another program = %q, %v, want none", stamps, err)
+	}
+}

@@ -17,8 +17,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// buildFlags keep the binaries small and the same wherever they are built.
-var buildFlags = []string{"-mod=readonly", "-trimpath", "-ldflags=-s -w"}
+// buildFlags make the binaries the same wherever they are built.
+var buildFlags = []string{"-mod=readonly", "-trimpath"}
+
+// linkFlags keep the binaries small.
+const linkFlags = "-s -w"
 
 // lockPollInterval is how often a build that waits for another one looks whether that one has ended.
 const lockPollInterval = 200 * time.Millisecond
@@ -106,9 +109,15 @@ func (s *Store) build(ctx context.Context, r recipe) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
 	output := filepath.Join(temporary, string(r.binary))
+	dir := filepath.Join(s.recipesDir, r.module)
+	stamps, err := versionStamps(dir)
+	if err != nil {
+		return err
+	}
 	args := append([]string{"build"}, buildFlags...)
-	command := exec.CommandContext(ctx, "go", append(args, "-o", output, r.pkg)...) // #nosec G204 -- constants of this package.
-	command.Dir = filepath.Join(s.recipesDir, r.module)
+	args = append(args, "-ldflags="+linkFlags+stamps, "-o", output, r.pkg)
+	command := exec.CommandContext(ctx, "go", args...) // #nosec G204 -- constants of this package.
+	command.Dir = dir
 	command.Env = append(os.Environ(), "GOWORK=off")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = 10 * time.Second

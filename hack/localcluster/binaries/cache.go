@@ -34,7 +34,7 @@ func cacheRoot() (string, error) {
 // cacheKey digests all that decides what a build yields: the recipes' modules, the platform and the Go version.
 func cacheKey(recipesDir, goVersion string) (string, error) {
 	hash := sha256.New()
-	_, _ = fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, goVersion, strings.Join(buildFlags, " "))
+	_, _ = fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH, goVersion, buildFlags, linkFlags, versionVariables)
 	for _, module := range modules() {
 		for _, name := range []string{"go.mod", "go.sum"} {
 			content, err := os.ReadFile(filepath.Join(recipesDir, module, name)) // #nosec G304 -- files of this checkout.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,31 +82,31 @@ func start(ctx context.Context, l layout, picked ports, options Options, s *supe
 	}
 	kubeconfig := l.kubeconfig()
 	if options.Kubeconfig == "" {
-		err = startControlPlane(ctx, l, picked, options, s)
+		err = startCluster(ctx, l, picked, options, s)
 	} else {
 		kubeconfig, err = filepath.Abs(options.Kubeconfig)
-	}
-	if err != nil {
-		return err
-	}
-	c, err := clientFor(kubeconfig)
-	if err != nil {
-		return err
-	}
-	if options.Kubeconfig == "" {
-		if err := populate(ctx, c, options.Nodes); err != nil {
-			return err
+		if err == nil {
+			err = useCluster(ctx, kubeconfig, l, picked, options, s)
 		}
 	}
-	if err := startFlux(ctx, c, fluxSetup{layout: l, ports: picked, options: options, kubeconfig: kubeconfig}, s); err != nil {
+	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(options.Ready, "ready: KUBECONFIG=%s charts=%s\n", kubeconfig, chartsURL)
 	return err
 }
 
-// startControlPlane starts etcd and all that speaks to it, and waits until each says that it is healthy.
-func startControlPlane(ctx context.Context, l layout, picked ports, options Options, s *supervisor) error {
+// useCluster adds what an existing cluster lacks.
+func useCluster(ctx context.Context, kubeconfig string, l layout, picked ports, options Options, s *supervisor) error {
+	c, err := clientFor(kubeconfig)
+	if err != nil {
+		return err
+	}
+	return startFlux(ctx, c, fluxSetup{layout: l, ports: picked, options: options, kubeconfig: kubeconfig}, s)
+}
+
+// startCluster starts a cluster of our own and waits until pods can run and releases can be made on it.
+func startCluster(ctx context.Context, l layout, picked ports, options Options, s *supervisor) error {
 	store, err := binaries.Open(ctx, options.Progress)
 	if err != nil {
 		return err
@@ -115,61 +116,35 @@ func startControlPlane(ctx context.Context, l layout, picked ports, options Opti
 		return err
 	}
 	started := time.Now()
-	_, _ = fmt.Fprintln(options.Progress, "Starting the control plane (about 5 seconds)…")
-	apiServer := "https://" + address(picked.apiServer)
-	made, err := newCredentials(l, apiServer)
+	_, _ = fmt.Fprintln(options.Progress, "Starting the cluster (about 7 seconds)…")
+	plane, err := newControlPlane(l, picked, paths)
 	if err != nil {
 		return err
 	}
-	if err := writeStages(l); err != nil {
-		return err
-	}
-	plane := controlPlane{layout: l, ports: picked, credentials: made, paths: paths}
-	if err := s.startTier(plane.etcd()); err != nil {
-		return err
-	}
-	if err := s.startTier(plane.apiServer()); err != nil {
-		return err
-	}
-	health, err := healthClient(made.authority.CertFile)
-	if err != nil {
-		return err
-	}
-	if err := await(ctx, "get an answer from kube-apiserver", healthy(health, apiServer+"/readyz")); err != nil {
+	if err := plane.startAPIServer(ctx, s); err != nil {
 		return err
 	}
 	c, err := clientFor(l.kubeconfig())
 	if err != nil {
 		return err
 	}
-	if err := releaseNodes(ctx, c); err != nil {
+	if err := prepareNodes(ctx, c, options.Nodes); err != nil {
 		return err
 	}
 	if err := s.startTier(plane.controllerManager(), plane.scheduler(), plane.kwok()); err != nil {
 		return err
 	}
-	for _, url := range []string{
-		"https://" + address(picked.controllerManager) + "/healthz",
-		"https://" + address(picked.scheduler) + "/healthz",
-		"http://" + address(picked.kwok) + "/healthz",
-	} {
-		if err := await(ctx, "get an answer from "+url, healthy(health, url)); err != nil {
-			return err
-		}
+	// The error of the first part that fails ends the wait for the others.
+	parts, partsCtx := errgroup.WithContext(ctx)
+	parts.Go(func() error { return plane.awaitControllers(partsCtx, c, options.Nodes) })
+	parts.Go(func() error {
+		return startFlux(partsCtx, c, fluxSetup{layout: l, ports: picked, options: options, kubeconfig: l.config(fluxUser)}, s)
+	})
+	if err := parts.Wait(); err != nil {
+		return err
 	}
-	_, _ = fmt.Fprintf(options.Progress, "Starting the control plane… done in %s\n", time.Since(started).Round(100*time.Millisecond))
+	_, _ = fmt.Fprintf(options.Progress, "Starting the cluster… done in %s\n", time.Since(started).Round(100*time.Millisecond))
 	return nil
-}
-
-// populate gives a new cluster its nodes and waits until pods can run on them.
-func populate(ctx context.Context, c client.Client, nodes int) error {
-	if err := createNodes(ctx, c, nodes); err != nil {
-		return err
-	}
-	if err := await(ctx, "get the nodes Ready", nodesReady(c, nodes)); err != nil {
-		return err
-	}
-	return await(ctx, "get the default service account", serviceAccountExists(c))
 }
 
 // serveCharts serves the sample charts until the context ends and returns the repository's URL.

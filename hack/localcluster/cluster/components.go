@@ -4,8 +4,12 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"os"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/styrmin/styrmin/hack/localcluster/binaries"
 	"github.com/styrmin/styrmin/hack/localcluster/process"
@@ -25,14 +29,59 @@ type controlPlane struct {
 	ports       ports
 	credentials credentials
 	paths       map[binaries.Binary]string
+	// health asks the processes how they are.
+	health *http.Client
 }
 
-func (c controlPlane) spec(binary binaries.Binary, args ...string) process.Spec {
+// newControlPlane writes all that the processes read when they start.
+func newControlPlane(l layout, picked ports, paths map[binaries.Binary]string) (*controlPlane, error) {
+	c := &controlPlane{layout: l, ports: picked, paths: paths}
+	var err error
+	if c.credentials, err = newCredentials(l, c.apiServerURL()); err != nil {
+		return nil, err
+	}
+	if c.health, err = healthClient(c.credentials.authority.CertFile); err != nil {
+		return nil, err
+	}
+	return c, writeStages(l)
+}
+
+// startAPIServer starts etcd and kube-apiserver and waits until it answers.
+func (c *controlPlane) startAPIServer(ctx context.Context, s *supervisor) error {
+	for _, spec := range []process.Spec{c.etcd(), c.apiServer()} {
+		if err := s.startTier(spec); err != nil {
+			return err
+		}
+	}
+	return await(ctx, "get an answer from kube-apiserver", healthy(c.health, c.apiServerURL()+"/readyz"))
+}
+
+// awaitControllers waits until the started controllers say that they are healthy and have made the cluster one that runs
+// pods.
+func (c *controlPlane) awaitControllers(ctx context.Context, k client.Client, nodes int) error {
+	for _, url := range []string{
+		"https://" + address(c.ports.controllerManager) + "/healthz",
+		"https://" + address(c.ports.scheduler) + "/healthz",
+		"http://" + address(c.ports.kwok) + "/healthz",
+	} {
+		if err := await(ctx, "get an answer from "+url, healthy(c.health, url)); err != nil {
+			return err
+		}
+	}
+	if err := await(ctx, "get the nodes Ready", nodesReady(k, nodes)); err != nil {
+		return err
+	}
+	return await(ctx, "get the default service account", serviceAccountExists(k))
+}
+
+func (c *controlPlane) apiServerURL() string { return "https://" + address(c.ports.apiServer) }
+
+func (c *controlPlane) spec(binary binaries.Binary, args ...string) process.Spec {
 	name := string(binary)
 	return process.Spec{Name: name, Path: c.paths[binary], Args: args, LogFile: c.layout.log(name)}
 }
 
-func (c controlPlane) etcd() process.Spec {
+func (c *controlPlane) etcd() process.Spec {
 	client, peer := "https://"+address(c.ports.etcd), "https://"+address(c.ports.etcdPeer)
 	return c.spec(binaries.Etcd,
 		"--name=localcluster",
@@ -56,7 +105,7 @@ func (c controlPlane) etcd() process.Spec {
 	)
 }
 
-func (c controlPlane) apiServer() process.Spec {
+func (c *controlPlane) apiServer() process.Spec {
 	return c.spec(binaries.KubeAPIServer,
 		"--bind-address="+loopback,
 		"--advertise-address="+loopback,
@@ -78,7 +127,7 @@ func (c controlPlane) apiServer() process.Spec {
 	)
 }
 
-func (c controlPlane) controllerManager() process.Spec {
+func (c *controlPlane) controllerManager() process.Spec {
 	return c.spec(binaries.KubeControllerManager,
 		"--kubeconfig="+c.layout.config(controllerManagerUser),
 		"--bind-address="+loopback,
@@ -97,7 +146,7 @@ func (c controlPlane) controllerManager() process.Spec {
 	)
 }
 
-func (c controlPlane) scheduler() process.Spec {
+func (c *controlPlane) scheduler() process.Spec {
 	return c.spec(binaries.KubeScheduler,
 		"--kubeconfig="+c.layout.config(schedulerUser),
 		"--bind-address="+loopback,
@@ -110,7 +159,7 @@ func (c controlPlane) scheduler() process.Spec {
 	)
 }
 
-func (c controlPlane) kwok() process.Spec {
+func (c *controlPlane) kwok() process.Spec {
 	return c.spec(binaries.Kwok,
 		"--kubeconfig="+c.layout.config(kwokUser),
 		"--config="+c.layout.simulation(),

@@ -51,9 +51,10 @@ const installedByUs = "localcluster.styrmin.io/installed"
 
 // fluxSetup is what the Flux part of a cluster is started from.
 type fluxSetup struct {
-	layout     layout
-	ports      ports
-	options    Options
+	layout  layout
+	ports   ports
+	options Options
+	// kubeconfig is the one that the controllers use.
 	kubeconfig string
 }
 
@@ -101,10 +102,6 @@ func servesFlux(ctx context.Context, c client.Client) (bool, error) {
 
 // controllers returns the processes that reconcile the Flux API.
 func (f fluxSetup) controllers() ([]process.Spec, error) {
-	kubeconfig := f.kubeconfig
-	if f.options.Kubeconfig == "" {
-		kubeconfig = f.layout.config(fluxUser)
-	}
 	if f.options.Flux.HelmController == "" {
 		self, err := os.Executable()
 		if err != nil {
@@ -115,14 +112,14 @@ func (f fluxSetup) controllers() ([]process.Spec, error) {
 			Path: self,
 			Args: []string{
 				HelmReleaseControllerCommand,
-				"--kubeconfig=" + kubeconfig,
+				"--kubeconfig=" + f.kubeconfig,
 				"--health-address=" + address(f.ports.helmController),
 				"--artifacts-dir=" + f.layout.sources(),
 			},
 			LogFile: f.layout.log(HelmReleaseControllerCommand),
 		}}, nil
 	}
-	env := []string{"KUBECONFIG=" + kubeconfig, "RUNTIME_NAMESPACE=default"}
+	env := []string{"KUBECONFIG=" + f.kubeconfig, "RUNTIME_NAMESPACE=default"}
 	files := address(f.ports.sourceFiles)
 	return []process.Spec{
 		{

@@ -14,20 +14,17 @@ func TestFluxControllers(t *testing.T) {
 	theirs := FluxBinaries{HelmController: "/flux/helm-controller", SourceController: "/flux/source-controller"}
 	tests := map[string]struct {
 		flux       FluxBinaries
-		kubeconfig string // of an existing cluster
 		wantNames  []string
 		wantConfig string
 	}{
-		"ours on our cluster":           {wantNames: []string{"helmrelease-controller"}, wantConfig: "--kubeconfig=/c/credentials/flux.kubeconfig"},
-		"ours on an existing cluster":   {kubeconfig: "/k", wantNames: []string{"helmrelease-controller"}, wantConfig: "--kubeconfig=/k"},
-		"Flux's on our cluster":         {flux: theirs, wantNames: []string{"source-controller", "helm-controller"}, wantConfig: "KUBECONFIG=/c/credentials/flux.kubeconfig"},
-		"Flux's on an existing cluster": {flux: theirs, kubeconfig: "/k", wantNames: []string{"source-controller", "helm-controller"}, wantConfig: "KUBECONFIG=/k"},
+		"our own by default":          {wantNames: []string{"helmrelease-controller"}, wantConfig: "--kubeconfig=/k"},
+		"Flux's where they are named": {flux: theirs, wantNames: []string{"source-controller", "helm-controller"}, wantConfig: "KUBECONFIG=/k"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			setup := fluxSetup{
 				layout: layout{dir: "/c"}, ports: ports{helmController: 1, sourceController: 2, sourceFiles: 3},
-				options: Options{Flux: test.flux, Kubeconfig: test.kubeconfig}, kubeconfig: test.kubeconfig,
+				options: Options{Flux: test.flux}, kubeconfig: "/k",
 			}
 			specs, err := setup.controllers()
 			if err != nil {

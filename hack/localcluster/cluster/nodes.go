@@ -19,8 +19,12 @@ const simulatedNodeAnnotation = "kwok.x-k8s.io/node"
 
 func nodeName(i int) string { return fmt.Sprintf("node-%d", i+1) }
 
-// createNodes makes the simulated nodes that do not exist yet.
-func createNodes(ctx context.Context, c client.Client, count int) error {
+// prepareNodes makes the simulated nodes that do not exist yet, and removes the leases of an earlier run: that run's kwok
+// holds them beyond its end, and this run's would leave the nodes and their pods alone until they expire.
+func prepareNodes(ctx context.Context, c client.Client, count int) error {
+	if err := c.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(corev1.NamespaceNodeLease)); err != nil {
+		return fmt.Errorf("release the nodes of the last run: %w", err)
+	}
 	for i := range count {
 		name := nodeName(i)
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
@@ -35,16 +39,6 @@ func createNodes(ctx context.Context, c client.Client, count int) error {
 		if err := c.Create(ctx, node); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create node %s: %w", name, err)
 		}
-	}
-	return nil
-}
-
-// releaseNodes removes the node leases of an earlier run. The kwok of that run holds them beyond its end, and this run's
-// would leave the nodes and their pods alone until they expire.
-func releaseNodes(ctx context.Context, c client.Client) error {
-	err := c.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace(corev1.NamespaceNodeLease))
-	if err != nil {
-		return fmt.Errorf("release the nodes of the last run: %w", err)
 	}
 	return nil
 }
