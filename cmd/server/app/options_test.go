@@ -86,6 +86,7 @@ func TestEveryFlagIsAnEnvironmentVariableToo(t *testing.T) {
 		"STYRMIN_ADMIN_TOKEN_FILE":        "admin",
 		"STYRMIN_TLS_CERT_FILE":           "cert",
 		"STYRMIN_TLS_KEY_FILE":            "key",
+		"STYRMIN_REPORT_INTERVAL":         "10s",
 		"STYRMIN_REPORT_TIMEOUT":          "90s",
 		"STYRMIN_ALLOW_ANONYMOUS_REPORTS": "true",
 	}
@@ -100,7 +101,7 @@ func TestEveryFlagIsAnEnvironmentVariableToo(t *testing.T) {
 	}
 	want := Options{
 		Listen: "127.0.0.1:1", MetricsListen: "127.0.0.1:3", Database: "sqlite:env.db", AdminTokenFile: "admin",
-		TLSCertFile: "cert", TLSKeyFile: "key", ReportTimeout: 90 * time.Second, AllowAnonymousReports: true,
+		TLSCertFile: "cert", TLSKeyFile: "key", ReportInterval: 10 * time.Second, ReportTimeout: 90 * time.Second, AllowAnonymousReports: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
