@@ -47,7 +47,7 @@ func TestKilledClusterLeavesNoChildAndFinishesItsWorkNextTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-first.ended
-	within(t, 5*time.Second, func() string {
+	within(t, endLimit, func() string {
 		if left := processesOf(t, dir); len(left) > 0 {
 			return fmt.Sprintf("processes left: %v", left)
 		}
@@ -138,7 +138,7 @@ func TestDeathOfAChildEndsTheClusterAndNamesIt(t *testing.T) {
 			}
 		}
 	}
-	l.awaitEnd(t, 15*time.Second)
+	l.awaitEnd(t, endLimit)
 	if code := l.command.ProcessState.ExitCode(); code != 1 {
 		t.Errorf("exit code = %d, want 1", code)
 	}
@@ -164,7 +164,7 @@ func TestInterruptedStartEndsCleanly(t *testing.T) {
 	if err := l.command.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitEnd(t, 15*time.Second)
+	l.awaitEnd(t, endLimit)
 	if code := l.command.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code = %d, want 0", code)
 	}
@@ -182,7 +182,7 @@ func installShop(t *testing.T, l *localcluster, values string, changes ...func(*
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop"},
 		Spec: helmv2.HelmReleaseSpec{
 			Interval: interval,
-			Timeout:  &metav1.Duration{Duration: time.Minute},
+			Timeout:  &metav1.Duration{Duration: 3 * time.Minute},
 			Chart: &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
 				Chart: "shop", Version: "2.4.1",
 				SourceRef: helmv2.CrossNamespaceObjectReference{Kind: sourcev1.HelmRepositoryKind, Name: "charts"},

@@ -30,7 +30,9 @@ const (
 	// actAsMain makes the test program behave as localcluster itself, children included.
 	actAsMain = "LOCALCLUSTER_TEST_ACT_AS_MAIN"
 	// eventually bounds the wait for anything that a running cluster does.
-	eventually = 90 * time.Second
+	eventually = 4 * time.Minute
+	// endLimit bounds a cluster's end: three tiers of processes with 3 s each, and a busy machine.
+	endLimit = 30 * time.Second
 	// glance is how often it is looked at.
 	glance = 100 * time.Millisecond
 )
@@ -142,7 +144,7 @@ func (l *localcluster) stop(t *testing.T) {
 	if err := l.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitEnd(t, 15*time.Second)
+	l.awaitEnd(t, endLimit)
 	if code := l.command.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code after SIGTERM = %d, want 0", code)
 	}

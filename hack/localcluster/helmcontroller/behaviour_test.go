@@ -35,7 +35,7 @@ func newRelease(t *testing.T, namespace string, values map[string]any) *helmv2.H
 		Spec: helmv2.HelmReleaseSpec{
 			ReleaseName: "server",
 			Interval:    metav1.Duration{Duration: 10 * time.Minute},
-			Timeout:     &metav1.Duration{Duration: failingTimeout},
+			Timeout:     &metav1.Duration{Duration: patientTimeout},
 			Chart: &helmv2.HelmChartTemplate{Spec: helmv2.HelmChartTemplateSpec{
 				Chart: "server", Version: "0.1.0",
 				SourceRef: helmv2.CrossNamespaceObjectReference{Kind: sourcev1.HelmRepositoryKind, Name: "charts"},
@@ -76,6 +76,7 @@ func (o *observed) awaitState(t *testing.T, from int, what string, is func(state
 func TestRetryOnFailureObservesTheGenerationAndRetriesAsAnUpgrade(t *testing.T) {
 	t.Parallel()
 	hr := newRelease(t, "retry", map[string]any{"image": "registry.test/server-does-not-exist:1"})
+	hr.Spec.Timeout.Duration = failingTimeout
 	retry := metav1.Duration{Duration: time.Second}
 	name := string(helmv2.ActionStrategyRetryOnFailure)
 	hr.Spec.Install = &helmv2.Install{Strategy: &helmv2.InstallStrategy{Name: name, RetryInterval: &retry}}

@@ -26,6 +26,8 @@ const (
 	stateTimeout = 4 * time.Minute
 	// failingTimeout is the Helm timeout of the specs that are meant to fail: the recordings waited longer.
 	failingTimeout = 4 * time.Second
+	// patientTimeout is that of all others, so that a busy machine does not make them fail.
+	patientTimeout = 3 * time.Minute
 )
 
 // sourceCreated is the event of recording 06c before which the missing HelmRepository was created.
@@ -108,15 +110,16 @@ func act(t *testing.T, recorded event) {
 	}
 }
 
-// adapted names the images of a recorded spec in the words of this cluster's simulated pods, and shortens the wait for
-// those that never get ready.
+// adapted names the images of a recorded spec in the words of this cluster's simulated pods, and waits for those that
+// never get ready only briefly.
 func adapted(spec helmv2.HelmReleaseSpec) helmv2.HelmReleaseSpec {
+	spec.Timeout = &metav1.Duration{Duration: patientTimeout}
 	if spec.Values == nil {
 		return spec
 	}
 	values := string(spec.Values.Raw)
 	if strings.Contains(values, "server:bad") {
-		spec.Timeout = &metav1.Duration{Duration: failingTimeout}
+		spec.Timeout.Duration = failingTimeout
 	}
 	spec.Values.Raw = []byte(strings.NewReplacer(
 		"server:bad", "server-does-not-exist:1", "server:slow", "server-slow:1", "hook:hookfail", "hook-fails:1",
