@@ -24,7 +24,6 @@ const fingerprintBytes = 18
 
 // StoredPod is what the rules need to know of a pod row.
 type StoredPod struct {
-	UID         string
 	Fingerprint PodFingerprint
 }
 

@@ -17,8 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/styrmin/styrmin/test/system"
 )
 
@@ -70,7 +68,7 @@ func run(ctx context.Context, args []string) (err error) {
 		fmt.Println("\nStopping the manager, the server and the control plane")
 		err = errors.Join(err, s.Stop())
 	}()
-	if err := applySamples(ctx, s); err != nil {
+	if err := s.ApplySample(ctx, "config/samples"); err != nil {
 		return err
 	}
 	if err := waitUntilRunning(ctx, s); err != nil {
@@ -78,28 +76,6 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	tellWhatToTry(s, *dir)
 	return s.Wait(ctx)
-}
-
-// applySamples applies the sample, with the chart repository that this demo serves.
-func applySamples(ctx context.Context, s *system.System) error {
-	for _, file := range []string{"config/samples/namespace.yaml", "config/samples/shop.yaml"} {
-		objects, err := system.Load(file)
-		if err != nil {
-			return err
-		}
-		for _, object := range objects {
-			if object.GetKind() != "StyrminDeployment" {
-				continue
-			}
-			if err := unstructured.SetNestedField(object.Object, s.ChartsURL, "spec", "helmRelease", "chart", "repository"); err != nil {
-				return err
-			}
-		}
-		if err := s.Apply(ctx, objects...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // waitUntilRunning tells each change that the server's answers show, until the

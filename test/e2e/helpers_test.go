@@ -12,11 +12,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
-	"github.com/styrmin/styrmin/test/system"
 )
 
 const (
@@ -53,22 +51,8 @@ func eventually(t *testing.T, timeout time.Duration, what string, check func(con
 // applySample applies the sample that the demo shows.
 func applySample(t *testing.T) {
 	t.Helper()
-	for _, file := range []string{"../../config/samples/namespace.yaml", "../../config/samples/shop.yaml"} {
-		objects, err := system.Load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, object := range objects {
-			if object.GetKind() == "StyrminDeployment" {
-				err := unstructured.SetNestedField(object.Object, sys.ChartsURL, "spec", "helmRelease", "chart", "repository")
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if err := sys.Apply(t.Context(), objects...); err != nil {
-			t.Fatal(err)
-		}
+	if err := sys.ApplySample(t.Context(), "../../config/samples"); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -57,6 +57,29 @@ func (s *System) Apply(ctx context.Context, objects ...*unstructured.Unstructure
 	return nil
 }
 
+// ApplySample applies the samples of a folder, with the chart repository that
+// this system serves.
+func (s *System) ApplySample(ctx context.Context, dir string) error {
+	for _, file := range []string{"namespace.yaml", "shop.yaml"} {
+		objects, err := Load(filepath.Join(dir, file))
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if object.GetKind() != "StyrminDeployment" {
+				continue
+			}
+			if err := unstructured.SetNestedField(object.Object, s.ChartsURL, "spec", "helmRelease", "chart", "repository"); err != nil {
+				return err
+			}
+		}
+		if err := s.Apply(ctx, objects...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // applyCRDs installs the product's custom resources and waits until they are served.
 func (s *System) applyCRDs(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
