@@ -9,6 +9,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"github.com/Khan/genqlient/graphql"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,7 +38,7 @@ func BenchmarkP7Cycle(b *testing.B) {
 			b.Run(fmt.Sprintf("%d pods with %d changes", size, changes), func(b *testing.B) {
 				pods := benchPods(b, size)
 				table := newPodTable()
-				encoder, err := newServerClient("http://127.0.0.1", "", "", defaultRequestTimeout)
+				encoder, err := serverclient.New("http://127.0.0.1", "", "", defaultRequestTimeout)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -46,7 +48,7 @@ func BenchmarkP7Cycle(b *testing.B) {
 						b.Fatal(err)
 					}
 					reports, _ := table.report(maxRowBytes)
-					body, _, err := encoder.encode(&graphql.Request{Variables: &podVariables{namespaces: reports}})
+					body, _, err := encoder.Encode(&graphql.Request{Variables: &podVariables{namespaces: reports}})
 					if err != nil {
 						b.Fatal(err)
 					}

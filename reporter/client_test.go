@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -65,7 +67,7 @@ var badAnswers = map[string]answer{
 	},
 	"an answer behind which spaces do not end": func(w http.ResponseWriter, _ *http.Request, _ *modelRequest) {
 		_, _ = io.WriteString(w, `{"data":{"reportPodStatuses":{"sequence":1,"applied":true,"rejected":[],"resend":[]}}}`)
-		_, _ = w.Write(bytes.Repeat([]byte(" "), maxResponse))
+		_, _ = w.Write(bytes.Repeat([]byte(" "), serverclient.MaxResponse))
 	},
 	"a redirect": func(w http.ResponseWriter, r *http.Request, _ *modelRequest) {
 		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
@@ -132,7 +134,7 @@ func TestP5ARequestEndsAtItsDeadline(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(release) })
-	client, err := newServerClient(server.URL, "", "", 50*time.Millisecond)
+	client, err := serverclient.New(server.URL, "", "", 50*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +153,7 @@ func TestP5ARequestDiesWithTheManager(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(release) })
-	client, err := newServerClient(server.URL, "", "", time.Hour)
+	client, err := serverclient.New(server.URL, "", "", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func TestTheTokenIsReadForEachRequestAndNeverTold(t *testing.T) {
 	}
 	server := newModelServer(t)
 	write(testToken + "\n")
-	client, err := newServerClient(server.URL, file, "", 5*time.Second)
+	client, err := serverclient.New(server.URL, file, "", 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +240,7 @@ func TestTheServersCertificateIsChecked(t *testing.T) {
 		"with the system's certificates":                {"", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, err := newServerClient(server.URL, "", tc.caFile, 5*time.Second)
+			client, err := serverclient.New(server.URL, "", tc.caFile, 5*time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,56 +252,15 @@ func TestTheServersCertificateIsChecked(t *testing.T) {
 	}
 }
 
-func TestWrongConfigurationIsAClearError(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	missing := filepath.Join(t.TempDir(), "missing")
-	for name, tc := range map[string]struct{ address, tokenFile, caFile, want string }{
-		"an address without a scheme":      {"styrmin.example:8080", "", "", "server address: "},
-		"an address of another scheme":     {"ftp://styrmin.example", "", "", "server address: must begin with https:// or http://"},
-		"an address without a host":        {"https:///x", "", "", "server address: has no host"},
-		"an address that is none":          {"https://a b", "", "", "server address: is not a URL"},
-		"an address with a password in it": {"https://me:secret@styrmin.example", "", "", "server address: must not hold credentials"},
-		"a token file that is missing":     {"https://styrmin.example", missing, "", "token file: open " + missing},
-		"a token file that is empty":       {"https://styrmin.example", empty, "", "token file: " + empty + " is empty"},
-		"a CA file that is missing":        {"https://styrmin.example", "", missing, "CA file: open " + missing},
-		"a CA file without certificates":   {"https://styrmin.example", "", empty, "CA file: " + empty + " holds no certificate"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := newServerClient(tc.address, tc.tokenFile, tc.caFile, time.Second)
-			if err == nil {
-				t.Fatal("There is no error")
-			}
-			if !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("error = %q, want one that begins with %q", err, tc.want)
-			}
-		})
-	}
-}
-
-func TestTheAddressMayHaveAPath(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://styrmin.example":          "https://styrmin.example/graphql",
-		"https://styrmin.example/":         "https://styrmin.example/graphql",
-		"http://127.0.0.1:8080/styrmin/v1": "http://127.0.0.1:8080/styrmin/v1/graphql",
-	} {
-		if got, err := graphqlEndpoint(address); err != nil || got != want {
-			t.Errorf("graphqlEndpoint(%q) = %q, %v, want %q", address, got, err, want)
-		}
-	}
-}
-
 func TestP7BodiesAreCompressed(t *testing.T) {
 	h := newHarness(t)
 	for i := range 200 {
 		h.pods.objects = append(h.pods.objects, testPod("prod-shop", fmt.Sprintf("shop-%d", i)))
 	}
 	sent := map[string][2]int{}
-	h.reporter.client.(*serverClient).sent = func(operation string, raw, compressed int) {
+	h.reporter.client.(*serverclient.Client).OnSent(func(operation string, raw, compressed int) {
 		sent[operation] = [2]int{raw, compressed}
-	}
+	})
 	mustCycle(t, newLoop(h.reporter))
 	for _, request := range h.server.received() {
 		sizes := sent[request.OperationName]

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/styrmin/styrmin/internal/failurelog"
+
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -90,13 +92,13 @@ func TestP5FailuresAreLoggedOnceAMinute(t *testing.T) {
 	clock := clocktesting.NewFakeClock(testStart)
 	var lines []string
 	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
-	failures := newFailureLog(clock)
+	failures := failurelog.New(clock)
 	for range 25 {
-		failures.outcome(log, "reporting pods", errTest)
+		failures.Outcome(log, "reporting pods", errTest)
 		clock.Step(5 * time.Second)
 	}
-	failures.outcome(log, "reporting pods", nil)
-	failures.outcome(log, "reporting pods", nil)
+	failures.Outcome(log, "reporting pods", nil)
+	failures.Outcome(log, "reporting pods", nil)
 	want := []string{
 		`"logger"="" "msg"="Failed" "error"="the test says so" "activity"="reporting pods" "failures"=1`,
 		`"logger"="" "msg"="Failed" "error"="the test says so" "activity"="reporting pods" "failures"=13`,

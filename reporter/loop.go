@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
@@ -75,7 +77,7 @@ func (l *loop) cycle(ctx context.Context) error {
 			return ctx.Err()
 		}
 		l.metrics.reports.WithLabelValues("session", resultOf(err)).Inc()
-		l.failures.outcome(l.log, "opening a report session", err)
+		l.failures.Outcome(l.log, "opening a report session", err)
 		if err != nil {
 			l.health.reported(kindPods, err)
 			l.health.reported(kindDeployments, err)
@@ -91,7 +93,7 @@ func (l *loop) cycle(ctx context.Context) error {
 	}
 	l.session.next()
 	err := l.send(ctx, kindPods, snapshot.pods, func() error { return l.sendPods(ctx, snapshot.pods.provenAt) })
-	var refused *refusal
+	var refused *serverclient.Refusal
 	if err != nil && (!errors.As(err, &refused) || isSessionLost(err)) {
 		// No answer, or no session: the other half would fare no better.
 		l.health.reported(kindDeployments, err)
@@ -106,7 +108,7 @@ func (l *loop) cycle(ctx context.Context) error {
 // back follows soon. A session that the server does not know any more is
 // replaced at once, unless it never knew it.
 func (l *loop) wait(err error, took time.Duration) time.Duration {
-	if !isRefused(err, codeSessionUnknown) {
+	if !serverclient.IsRefused(err, codeSessionUnknown) {
 		wait := l.pace.next(err, took)
 		if err == nil && l.heldBack {
 			wait /= 5
@@ -122,7 +124,7 @@ func (l *loop) wait(err error, took time.Duration) time.Duration {
 }
 
 func isSessionLost(err error) bool {
-	return isRefused(err, codeSessionUnknown) || isRefused(err, codeSessionSuperseded)
+	return serverclient.IsRefused(err, codeSessionUnknown) || serverclient.IsRefused(err, codeSessionSuperseded)
 }
 
 // open starts a session. Everything travels anew in it.
@@ -192,7 +194,7 @@ func (l *loop) send(ctx context.Context, k kind, half half, push func() error) e
 			l.log.V(1).Info("Waiting for the informer's first list", "kind", k)
 			return nil
 		}
-		l.failures.outcome(l.log, activity, half.err)
+		l.failures.Outcome(l.log, activity, half.err)
 		return nil
 	}
 	l.metrics.proven.WithLabelValues(string(k)).Set(unixSeconds(half.provenAt))
@@ -204,7 +206,7 @@ func (l *loop) send(ctx context.Context, k kind, half half, push func() error) e
 	l.metrics.duration.WithLabelValues(string(k)).Observe(l.clock.Since(began).Seconds())
 	l.metrics.reports.WithLabelValues(string(k), resultOf(err)).Inc()
 	l.health.reported(k, err)
-	l.failures.outcome(l.log, activity, err)
+	l.failures.Outcome(l.log, activity, err)
 	if err == nil {
 		l.proved = true
 		l.metrics.lastSuccess.WithLabelValues(string(k)).Set(unixSeconds(l.clock.Now()))
@@ -231,7 +233,7 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 // more again while that goes well.
 func (l *loop) adaptSize(sent int, err error) {
 	switch {
-	case isRefused(err, codeTooLarge) || errors.Is(err, context.DeadlineExceeded):
+	case serverclient.IsRefused(err, codeTooLarge) || errors.Is(err, context.DeadlineExceeded):
 		l.rowBytes = max(minRowBytes, min(sent, l.rowBytes)/2)
 	case err == nil && sent > l.rowBytes/2:
 		l.rowBytes = min(maxRowBytes, l.rowBytes+l.rowBytes/8)
@@ -257,12 +259,12 @@ func (l *loop) logRejected(k kind, rows []RejectedRow) {
 	if len(rows) > 0 {
 		err = fmt.Errorf("%d rows, the first is %s/%s: %s", len(rows), rows[0].Namespace, rows[0].Name, cleanText(rows[0].Reason))
 	}
-	l.failures.outcome(l.log, "storing all rows of "+string(k), err)
+	l.failures.Outcome(l.log, "storing all rows of "+string(k), err)
 }
 
 // resultOf names how a report went, for the metric.
 func resultOf(err error) string {
-	var refused *refusal
+	var refused *serverclient.Refusal
 	switch {
 	case err == nil:
 		return "success"

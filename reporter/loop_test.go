@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/styrmin/styrmin/internal/failurelog"
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,7 +62,7 @@ func newHarness(t *testing.T) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := newServerClient(server.URL, "", "", 5*time.Second)
+	client, err := serverclient.New(server.URL, "", "", 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +85,7 @@ func newHarness(t *testing.T) *harness {
 		deployments: h.deployments,
 		metrics:     instruments,
 		health:      newHealth(fakeClock),
-		failures:    newFailureLog(fakeClock),
+		failures:    failurelog.New(fakeClock),
 	}
 	return h
 }

@@ -6,6 +6,8 @@ package reporter
 import (
 	"time"
 
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -34,7 +36,7 @@ func (p *pace) next(err error, took time.Duration) time.Duration {
 		return max(0, wait.Jitter(p.interval-p.interval/10, 0.2)-took)
 	}
 	p.failures++
-	if isRefused(err, codeClusterMismatch) {
+	if serverclient.IsRefused(err, codeClusterMismatch) {
 		return wait.Jitter(mismatchBackoff, 0.5)
 	}
 	backoff := maxBackoff

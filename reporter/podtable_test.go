@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -361,7 +363,7 @@ func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
 	}
 	l := newLoop(h.reporter)
 	for range 8 {
-		if err := l.cycle(t.Context()); err != nil && !isRefused(err, codeTooLarge) {
+		if err := l.cycle(t.Context()); err != nil && !serverclient.IsRefused(err, codeTooLarge) {
 			t.Fatal(err)
 		}
 	}
@@ -375,7 +377,7 @@ func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
 }
 
 func TestCaseB07TheSizeOfReportsFollowsTheServer(t *testing.T) {
-	tooLarge := &refusal{code: codeTooLarge}
+	tooLarge := &serverclient.Refusal{Code: codeTooLarge}
 	for name, tc := range map[string]struct {
 		limit, sent int
 		err         error

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/styrmin/styrmin/internal/failurelog"
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"github.com/Khan/genqlient/graphql"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -28,13 +31,13 @@ type reporter struct {
 	deployments source[*styrminv1.StyrminDeployment]
 	metrics     *instruments
 	health      *health
-	failures    *failureLog
+	failures    *failurelog.Log
 }
 
 // serverConnection is a client that keeps connections open between requests.
 type serverConnection interface {
 	graphql.Client
-	close()
+	Close()
 }
 
 // NeedLeaderElection makes the manager run the reporter on its leader only.
@@ -47,7 +50,7 @@ func (r *reporter) NeedLeaderElection() bool {
 func (r *reporter) Start(ctx context.Context) error {
 	r.health.started()
 	defer r.health.stopped()
-	defer r.client.close()
+	defer r.client.Close()
 	proofs, stopProofs := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -65,7 +68,7 @@ func (r *reporter) report(ctx context.Context, stopProofs func()) error {
 	for {
 		began := r.clock.Now()
 		err := loop.cycle(ctx)
-		if isRefused(err, codeSessionSuperseded) {
+		if serverclient.IsRefused(err, codeSessionSuperseded) {
 			r.superseded(err)
 			stopProofs()
 			<-ctx.Done()

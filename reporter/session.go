@@ -29,6 +29,14 @@ type session struct {
 // server did what was asked (P5).
 var errBadAnswer = errors.New("the answer does not confirm the request")
 
+// Codes of the contract that the reporter treats each in its own way.
+const (
+	codeSessionUnknown    = "SESSION_UNKNOWN"
+	codeSessionSuperseded = "SESSION_SUPERSEDED"
+	codeClusterMismatch   = "CLUSTER_MISMATCH"
+	codeTooLarge          = "TOO_LARGE"
+)
+
 // maxIntervalSeconds is the longest interval that the server can ask for.
 const maxIntervalSeconds = 300
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +59,7 @@ func TestP4AServerThatNeverKnowsTheSessionIsNotAskedWithoutPause(t *testing.T) {
 	l := newLoop(h.reporter)
 	for range 3 {
 		err := l.cycle(t.Context())
-		if !isRefused(err, codeSessionUnknown) {
+		if !serverclient.IsRefused(err, codeSessionUnknown) {
 			t.Fatalf("error = %v", err)
 		}
 		if got := l.wait(err, 0); got == 0 {
@@ -71,7 +73,7 @@ func TestP4AnotherClusterIsRetriedSlowly(t *testing.T) {
 	h.server.intercept = refuse("OpenReportSession", codeClusterMismatch)
 	l := newLoop(h.reporter)
 	err := l.cycle(t.Context())
-	if !isRefused(err, codeClusterMismatch) {
+	if !serverclient.IsRefused(err, codeClusterMismatch) {
 		t.Fatalf("error = %v", err)
 	}
 	if got := l.wait(err, 0); got < mismatchBackoff {
@@ -176,7 +178,7 @@ func TestCaseB08OfTwoAgentsTheNewerReports(t *testing.T) {
 	mustCycle(t, old)
 	for range 3 {
 		mustCycle(t, young)
-		if err := old.cycle(t.Context()); !isRefused(err, codeSessionSuperseded) {
+		if err := old.cycle(t.Context()); !serverclient.IsRefused(err, codeSessionSuperseded) {
 			t.Errorf("error = %v", err)
 		}
 		if diff := cmp.Diff([]string{"a/of-the-second"}, first.server.podNames()); diff != "" {
@@ -187,7 +189,7 @@ func TestCaseB08OfTwoAgentsTheNewerReports(t *testing.T) {
 	// An agent of another cluster, with a token of this one, is refused.
 	third := newHarness(t)
 	third.client, third.clusterUID = first.client, "of another cluster"
-	if err := newLoop(third.reporter).cycle(t.Context()); !isRefused(err, codeClusterMismatch) {
+	if err := newLoop(third.reporter).cycle(t.Context()); !serverclient.IsRefused(err, codeClusterMismatch) {
 		t.Errorf("error = %v", err)
 	}
 	mustCycle(t, young)

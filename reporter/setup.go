@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/styrmin/styrmin/internal/failurelog"
+	"github.com/styrmin/styrmin/internal/serverclient"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,7 +34,7 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("reporter: %w", err)
 	}
-	server, err := newServerClient(options.ServerAddress, options.TokenFile, options.CAFile, options.RequestTimeout)
+	server, err := serverclient.New(options.ServerAddress, options.TokenFile, options.CAFile, options.RequestTimeout)
 	if err != nil {
 		return fmt.Errorf("reporter: %w", err)
 	}
@@ -39,10 +42,10 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("reporter: %w", err)
 	}
-	server.sent = func(operation string, raw, compressed int) {
+	server.OnSent(func(operation string, raw, compressed int) {
 		instruments.bytes.WithLabelValues(operation, "raw").Add(float64(raw))
 		instruments.bytes.WithLabelValues(operation, "gzip").Add(float64(compressed))
-	}
+	})
 	r := &reporter{
 		log:        mgr.GetLogger().WithName("reporter"),
 		clock:      options.Clock,
@@ -56,7 +59,7 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 		interval: options.Interval,
 		metrics:  instruments,
 		health:   newHealth(options.Clock),
-		failures: newFailureLog(options.Clock),
+		failures: failurelog.New(options.Clock),
 	}
 	if err := r.addSources(mgr, &selection{podSelector: options.PodSelector, namespaces: sets.New(options.Namespaces...)}); err != nil {
 		return fmt.Errorf("reporter: %w", err)
@@ -133,7 +136,7 @@ func newSource[T client.Object](r *reporter, mgr ctrl.Manager, spec sourceSpec) 
 		proof: newProver(r.clock, probe, store.version, func(err error) {
 			r.metrics.proofs.WithLabelValues(string(spec.kind), proofResult(err)).Inc()
 			if !errors.Is(err, errNotSynced) {
-				r.failures.outcome(r.log, "proving that the informer of "+string(spec.kind)+" is current", err)
+				r.failures.Outcome(r.log, "proving that the informer of "+string(spec.kind)+" is current", err)
 			}
 		}),
 		live: &liveLister[T]{connection: live, newList: spec.newList, transform: spec.transform},

@@ -16,8 +16,8 @@ type podVariables struct {
 	namespaces []namespaceReport
 }
 
-// writeJSON writes the variables as the contract has them.
-func (v *podVariables) writeJSON(w io.Writer) error {
+// WriteJSON writes the variables as the contract has them.
+func (v *podVariables) WriteJSON(w io.Writer) error {
 	out := jsonWriter{w: w}
 	out.raw(`{"report":`)
 	out.value(v.report)

@@ -1,7 +1,10 @@
 // Copyright 2026 The Styrmin Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package reporter
+// Package serverclient is the connection of the agent's parts to the server:
+// GraphQL over HTTP with the agent's token. Each part has its own operations;
+// what makes an answer a good one is the same for all.
+package serverclient
 
 import (
 	"bytes"
@@ -17,34 +20,38 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/Khan/genqlient/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// maxResponse is how much of an answer is read, in bytes.
-const maxResponse = 8 << 20
+const (
+	// MaxResponse is how much of an answer is read, in bytes.
+	MaxResponse = 8 << 20
+	// maxMessage is how much of a refusal's message is kept, in bytes.
+	maxMessage = 1024
+)
 
-// serverClient is a graphql.Client for one server. A request ends within the timeout,
+// Client is a graphql.Client for one server. A request ends within the timeout,
 // its body is compressed (P7), and whatever is not the whole answer of a GraphQL
-// server is an error (P5). Errors never hold the token.
-type serverClient struct {
+// server is an error (P5). Errors never hold the token. Several goroutines may
+// use it.
+type Client struct {
 	endpoint  string
 	tokenFile string
 	timeout   time.Duration
 	http      *http.Client
-	// compressor is used again for each request: it is large, and the reporter
-	// sends one request at a time.
-	compressor *gzip.Writer
-	// sent is told the size of each body before and after compression.
-	sent func(operation string, raw, compressed int)
+	// compressors are used again: they are large.
+	compressors sync.Pool
+	sent        func(operation string, raw, compressed int)
 }
 
-// newServerClient returns a client of the server at address, a base URL to which
+// New returns a client of the server at address, a base URL to which
 // /graphql is appended. caFile holds certificates to trust instead of the
 // system's, "" for those; tokenFile the bearer token, "" for none.
-func newServerClient(address, tokenFile, caFile string, timeout time.Duration) (*serverClient, error) {
+func New(address, tokenFile, caFile string, timeout time.Duration) (*Client, error) {
 	endpoint, err := graphqlEndpoint(address)
 	if err != nil {
 		return nil, fmt.Errorf("server address: %w", err)
@@ -57,7 +64,7 @@ func newServerClient(address, tokenFile, caFile string, timeout time.Duration) (
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	c := &serverClient{
+	c := &Client{
 		endpoint:  endpoint,
 		tokenFile: tokenFile,
 		timeout:   timeout,
@@ -67,8 +74,8 @@ func newServerClient(address, tokenFile, caFile string, timeout time.Duration) (
 			// token to someone else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		compressor: gzip.NewWriter(io.Discard),
-		sent:       func(string, int, int) {},
+		compressors: sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }},
+		sent:        func(string, int, int) {},
 	}
 	if _, err := c.token(); err != nil {
 		return nil, err
@@ -105,7 +112,7 @@ func readCertificates(file string) (*x509.CertPool, error) {
 }
 
 // token reads the token anew for each request, so that it can be rotated.
-func (c *serverClient) token() (string, error) {
+func (c *Client) token() (string, error) {
 	if c.tokenFile == "" {
 		return "", nil
 	}
@@ -124,7 +131,7 @@ func (c *serverClient) token() (string, error) {
 }
 
 // MakeRequest sends the operation and reads the answer into resp.
-func (c *serverClient) MakeRequest(ctx context.Context, req *graphql.Request, resp *graphql.Response) error {
+func (c *Client) MakeRequest(ctx context.Context, req *graphql.Request, resp *graphql.Response) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	request, err := c.request(ctx, req)
@@ -136,27 +143,33 @@ func (c *serverClient) MakeRequest(ctx context.Context, req *graphql.Request, re
 		return fmt.Errorf("sending %s: %w", req.OpName, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, MaxResponse+1))
 	if err != nil {
 		return fmt.Errorf("reading the answer to %s: %w", req.OpName, err)
 	}
-	if len(body) > maxResponse {
-		return fmt.Errorf("the answer to %s is longer than %d bytes", req.OpName, maxResponse)
+	if len(body) > MaxResponse {
+		return fmt.Errorf("the answer to %s is longer than %d bytes", req.OpName, MaxResponse)
 	}
 	return decodeAnswer(response, body, resp)
 }
 
-// close closes the connections that are not in use.
-func (c *serverClient) close() {
+// OnSent has sent told the size of each body before and after compression. It is
+// to be called before the first request.
+func (c *Client) OnSent(sent func(operation string, raw, compressed int)) {
+	c.sent = sent
+}
+
+// Close closes the connections that are not in use.
+func (c *Client) Close() {
 	c.http.CloseIdleConnections()
 }
 
-func (c *serverClient) request(ctx context.Context, req *graphql.Request) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, req *graphql.Request) (*http.Request, error) {
 	token, err := c.token()
 	if err != nil {
 		return nil, err
 	}
-	body, raw, err := c.encode(req)
+	body, raw, err := c.Encode(req)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", req.OpName, err)
 	}
@@ -174,32 +187,49 @@ func (c *serverClient) request(ctx context.Context, req *graphql.Request) (*http
 	return request, nil
 }
 
-// encode returns the compressed body and its size before compression.
-func (c *serverClient) encode(req *graphql.Request) (*bytes.Buffer, int, error) {
+// Encode returns the compressed body and its size before compression.
+func (c *Client) Encode(req *graphql.Request) (*bytes.Buffer, int, error) {
 	var body bytes.Buffer
-	c.compressor.Reset(&body)
-	counter := &countingWriter{w: c.compressor}
-	out := jsonWriter{w: counter}
-	out.raw(`{"operationName":`)
-	out.value(req.OpName)
-	out.raw(`,"query":`)
-	out.value(req.Query)
-	out.raw(`,"variables":`)
-	if variables, ok := req.Variables.(*podVariables); ok {
-		if err := variables.writeJSON(counter); err != nil {
-			return nil, 0, err
-		}
-	} else {
-		out.value(req.Variables)
+	compressor := c.compressors.Get().(*gzip.Writer)
+	defer c.compressors.Put(compressor)
+	compressor.Reset(&body)
+	counter := &countingWriter{w: compressor}
+	if err := writeBody(counter, req); err != nil {
+		return nil, 0, err
 	}
-	out.raw("}")
-	if out.err != nil {
-		return nil, 0, out.err
-	}
-	if err := c.compressor.Close(); err != nil {
+	if err := compressor.Close(); err != nil {
 		return nil, 0, err
 	}
 	return &body, counter.n, nil
+}
+
+// streamed are variables that write their own JSON, piece by piece.
+type streamed interface {
+	WriteJSON(w io.Writer) error
+}
+
+func writeBody(w io.Writer, req *graphql.Request) error {
+	name, err := json.Marshal(req.OpName)
+	if err != nil {
+		return err
+	}
+	query, err := json.Marshal(req.Query)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(w, `{"operationName":%s,"query":%s,"variables":`, name, query); err != nil {
+		return err
+	}
+	if variables, ok := req.Variables.(streamed); ok {
+		err = variables.WriteJSON(w)
+	} else {
+		err = json.NewEncoder(w).Encode(req.Variables)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, "}")
+	return err
 }
 
 type countingWriter struct {
@@ -224,7 +254,7 @@ func decodeAnswer(response *http.Response, body []byte, resp *graphql.Response) 
 		return fmt.Errorf("the answer is no GraphQL (Content-Type %q): %w", response.Header.Get("Content-Type"), err)
 	}
 	if len(resp.Errors) > 0 {
-		return &refusal{code: errorCode(resp.Errors), message: errorMessage(resp.Errors), status: response.StatusCode}
+		return &Refusal{Code: errorCode(resp.Errors), Message: errorMessage(resp.Errors), Status: response.StatusCode}
 	}
 	if !isOK {
 		return fmt.Errorf("the server answered HTTP %d", response.StatusCode)
@@ -232,40 +262,34 @@ func decodeAnswer(response *http.Response, body []byte, resp *graphql.Response) 
 	return nil
 }
 
-// Codes of the contract that the reporter treats each in its own way.
-const (
-	codeSessionUnknown    = "SESSION_UNKNOWN"
-	codeSessionSuperseded = "SESSION_SUPERSEDED"
-	codeClusterMismatch   = "CLUSTER_MISMATCH"
-	codeTooLarge          = "TOO_LARGE"
-)
-
-// refusal is a GraphQL error: the server understood the request and did not do
+// Refusal is a GraphQL error: the server understood the request and did not do
 // what it asks.
-type refusal struct {
-	// code is the contract's, "" where the server gave none.
-	code    string
-	message string
-	status  int
+type Refusal struct {
+	// Code is the contract's, "" where the server gave none.
+	Code string
+	// Message is the server's, cut where it is long.
+	Message string
+	// Status is that of HTTP.
+	Status int
 }
 
-func (r *refusal) Error() string {
-	code := r.code
+func (r *Refusal) Error() string {
+	code := r.Code
 	if code == "" {
-		code = fmt.Sprintf("HTTP %d", r.status)
+		code = fmt.Sprintf("HTTP %d", r.Status)
 	}
-	return fmt.Sprintf("the server refused: %s (%s)", r.message, code)
+	return fmt.Sprintf("the server refused: %s (%s)", r.Message, code)
 }
 
 // Is makes refusals with the same code match each other.
-func (r *refusal) Is(target error) bool {
-	other, ok := target.(*refusal)
-	return ok && other.code == r.code
+func (r *Refusal) Is(target error) bool {
+	other, ok := target.(*Refusal)
+	return ok && other.Code == r.Code
 }
 
-// isRefused tells whether a refusal with that code is among the errors of err.
-func isRefused(err error, code string) bool {
-	return errors.Is(err, &refusal{code: code})
+// IsRefused tells whether a refusal with that code is among the errors of err.
+func IsRefused(err error, code string) bool {
+	return errors.Is(err, &Refusal{Code: code})
 }
 
 func errorCode(list gqlerror.List) string {
@@ -274,7 +298,7 @@ func errorCode(list gqlerror.List) string {
 			continue
 		}
 		if code, ok := err.Extensions["code"].(string); ok && code != "" {
-			return cleanText(code)
+			return clean(code)
 		}
 	}
 	return ""
@@ -287,5 +311,12 @@ func errorMessage(list gqlerror.List) string {
 			messages = append(messages, err.Message)
 		}
 	}
-	return cleanText(strings.Join(messages, "; "))
+	return clean(strings.Join(messages, "; "))
+}
+
+// clean cuts what a server sent to maxMessage bytes, on a character boundary,
+// and takes out NUL: it goes into logs and errors.
+func clean(text string) string {
+	text = strings.ToValidUTF8(text[:min(len(text), maxMessage)], "")
+	return strings.ReplaceAll(text, "\x00", "")
 }
