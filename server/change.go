@@ -35,8 +35,8 @@ func (s *State) RequestChange(change Change, now time.Time, newID func() string)
 		if next, err = change.apply(base); err != nil {
 			return nil, err
 		}
-		if s.changesNothing(change.Kind, base, next) {
-			return nil, nil
+		if nothing, err := s.changesNothing(change.Kind, base, next); err != nil || nothing {
+			return nil, err
 		}
 	}
 	return s.addTask(change, next, now, newID)
@@ -86,14 +86,16 @@ func (s *State) declared(change Change) (Change, error) {
 // changesNothing tells whether what the queue leads to is already what the
 // change asks for. What failed, or is missing from the cluster, is rolled out
 // again when it is asked for again.
-func (s *State) changesNothing(kind TaskKind, base, next spec) bool {
+func (s *State) changesNothing(kind TaskKind, base, next spec) (bool, error) {
 	switch kind {
 	case TaskUpdate, TaskScale, TaskUpdateVersion:
 	default:
-		return false
+		return false, nil
 	}
-	again := !s.writesQueued() && (s.Deployment.Missing || s.newestWriteFailed())
-	return base.equals(next) && !again
+	if again := !s.writesQueued() && (s.Deployment.Missing || s.newestWriteFailed()); again || base == nil {
+		return false, nil
+	}
+	return base.equals(next)
 }
 
 // newestWriteFailed tells whether the newest written spec has come to nothing.

@@ -184,7 +184,7 @@ func TestW2RefusedCalls(t *testing.T) {
 		"a spec that cannot be":                {nil, updateTo(`{"environment": "test"}`), CodeInvalidInput, "spec.environment"},
 		"a component that a queued update removes": {
 			func(w *world) {
-				w.request(updateTo(`{"helmRelease": {"releaseName": "shop"}, "components": [{"name": "db"}]}`))
+				w.request(updateTo(leastSpec(t, `{"components": [{"name": "db", "selector": {}}]}`)))
 			}, scaleTo(4), CodeInvalidInput, "replicas[0].component",
 		},
 		"hooks that cannot be read": {

@@ -12,9 +12,13 @@ import (
 // ObjectNamespace holds the StyrminDeployments that flows write.
 const ObjectNamespace = "styrmin"
 
-// maxObjectName bounds <environment>-<name>, which also names the namespace of
-// the deployment's pods.
-const maxObjectName = 63
+// Bounds of the StyrminDeployment's own schema.
+const (
+	// maxObjectName bounds <environment>-<name>, which also names the namespace of
+	// the deployment's pods where the spec names none.
+	maxObjectName  = 63
+	maxEnvironment = 30
+)
 
 // dnsLabel is what names of Kubernetes objects are made of.
 var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
@@ -41,6 +45,9 @@ func (n NewDeployment) Validate() error {
 	if !dnsLabel.MatchString(n.Environment) {
 		return InvalidInput("input.environment", want)
 	}
+	if len(n.Environment) > maxEnvironment {
+		return InvalidInput("input.environment", "must have at most %d characters", maxEnvironment)
+	}
 	if len(n.ObjectName()) > maxObjectName {
 		return InvalidInput("input.name", "<environment>-<name> must have at most %d characters, %s has %d",
 			maxObjectName, n.ObjectName(), len(n.ObjectName()))
@@ -57,12 +64,16 @@ func (n NewDeployment) Deployment(id string, now time.Time) Deployment {
 	}
 }
 
+// objectName is the name of the StyrminDeployment that the server writes for a
+// deployment of its own.
+func (d *Deployment) objectName() string { return optionalText(d.Environment) + "-" + d.Name }
+
 // Object returns namespace and name of the deployment's StyrminDeployment: by
 // which the server writes it, or which the cluster has where it was adopted.
 func (s *State) Object() (namespace, name string) {
 	switch {
 	case s.Deployment.Environment != nil:
-		return ObjectNamespace, *s.Deployment.Environment + "-" + s.Deployment.Name
+		return ObjectNamespace, s.Deployment.objectName()
 	case s.Observed != nil:
 		return s.Observed.Namespace, s.Observed.Name
 	}

@@ -64,40 +64,48 @@ func (s spec) text(keys ...string) string {
 
 // named returns the object of that name in the list, or nil.
 func (s spec) named(list, name string) map[string]any {
-	entries, _ := s[list].([]any)
-	for _, entry := range entries {
-		if object, ok := entry.(map[string]any); ok && object["name"] == name {
+	for _, object := range s.entries(list) {
+		if object != nil && object["name"] == name {
 			return object
 		}
 	}
 	return nil
 }
 
-// equals tells whether two specs declare the same: what the
-// StyrminDeployment's own defaults add makes no difference.
-func (s spec) equals(other spec) bool {
-	return reflect.DeepEqual(s.withoutDefaults(), other.withoutDefaults())
+// entries returns the objects of the list by their place; nil for what is none.
+func (s spec) entries(list string) []map[string]any {
+	entries, _ := s[list].([]any)
+	objects := make([]map[string]any, len(entries))
+	for i, entry := range entries {
+		objects[i], _ = entry.(map[string]any)
+	}
+	return objects
 }
 
-func (s spec) withoutDefaults() spec {
-	bare := s.clone()
-	if bare["internal"] == false {
-		delete(bare, "internal")
+// equals tells whether two specs declare the same: what the
+// StyrminDeployment's own defaults add makes no difference.
+func (s spec) equals(other spec) (bool, error) {
+	a, err := s.completed()
+	if err != nil {
+		return false, err
 	}
-	components, _ := bare["components"].([]any)
-	for _, entry := range components {
-		component, ok := entry.(map[string]any)
-		if !ok {
-			continue
-		}
-		if component["running"] == true {
-			delete(component, "running")
-		}
-		if component["replicas"] == number(1) {
-			delete(component, "replicas")
-		}
+	b, err := other.completed()
+	return reflect.DeepEqual(a, b), err
+}
+
+// completed is the spec with its defaults.
+func (s spec) completed() (spec, error) {
+	whole := s.clone()
+	if whole["internal"] == false {
+		delete(whole, "internal")
 	}
-	return bare
+	schemaOfObjects().complete(map[string]any{"spec": map[string]any(whole)})
+	// Defaults bring numbers of their own type.
+	encoded, err := whole.encode()
+	if err != nil {
+		return nil, err
+	}
+	return decodeSpec(encoded)
 }
 
 // number is an integer as a decoded spec holds it.

@@ -27,7 +27,8 @@ func TestTheRequestsOfTheDocumentationWork(t *testing.T) {
 	roles := map[string]server.Role{"admin": server.RoleAdmin, "viewer": server.RoleViewer, "agent": server.RoleAgent}
 	// What the page reads before a script has made it is made here.
 	earlier, err := a.resolver.Store.CreateDeployment(t.Context(), server.Identity{Role: server.RoleAdmin}, server.NewDeployment{
-		Name: "blog", ClusterID: a.cluster.ID, Environment: "prod", Spec: []byte(`{}`),
+		Name: "blog", ClusterID: a.cluster.ID, Environment: "prod",
+		Spec: []byte(`{"helmRelease": {"releaseName": "blog", "chart": {"repository": "oci://charts.example.com", "name": "blog", "version": "1"}}}`),
 	}, nil)
 	a.must(err)
 	variables := map[string]any{"deployment": earlier.DeploymentID}

@@ -27,7 +27,8 @@ func admin(token string) server.Identity {
 func (w *world) declared(environment, name string) server.NewDeployment {
 	return server.NewDeployment{
 		Name: name, ClusterID: w.cluster.ID, Environment: environment,
-		Spec: json.RawMessage(`{"helmRelease": {"chart": {"version": "1"}}, "components": [{"name": "server", "replicasValue": "n"}]}`),
+		Spec: json.RawMessage(`{"helmRelease": {"releaseName": "shop", "chart": {"repository": "oci://charts", "name": "shop", "version": "1"}},
+			"components": [{"name": "server", "replicasValue": "n", "selector": {}}]}`),
 	}
 }
 
