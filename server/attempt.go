@@ -5,10 +5,20 @@ package server
 
 import "time"
 
-// begin starts a new attempt of the step.
+// maxAttempts bounds what is kept of a step that fails and runs again for ever:
+// the last attempt then stands for all later ones.
+const maxAttempts = 100
+
+// begin starts a new attempt of the step (R8).
 func (s *Step) begin(at time.Time) {
 	s.Status = StepRunning
-	s.Attempts = append(s.Attempts, StepAttempt{Number: len(s.Attempts) + 1, Status: StepRunning, StartedAt: at})
+	attempt := StepAttempt{Number: len(s.Attempts) + 1, Status: StepRunning, StartedAt: at}
+	if len(s.Attempts) == maxAttempts {
+		attempt.Number = maxAttempts
+		*s.last() = attempt
+		return
+	}
+	s.Attempts = append(s.Attempts, attempt)
 }
 
 // end ends the newest attempt; the step has one.

@@ -12,10 +12,13 @@ import (
 // RequestChange makes the task that carries out a user's change, to be claimed
 // in its turn. It returns nil where an update, a scaling or a change of the
 // version changes nothing (W5), and the task at work where a deletion is asked
-// for twice. A refusal is CodeInvalidInput with the argument at fault, or
+// for twice. The deletion of what was never written is done at once. A refusal is CodeInvalidInput with the argument at fault, or
 // CodeConflict.
 func (s *State) RequestChange(change Change, now time.Time, newID func() string) (*Task, error) {
 	if change.Kind == TaskDelete {
+		if s.neverWritten(now) {
+			return s.deleteUnwritten(now, newID), nil
+		}
 		if task := s.deletionAtWork(); task != nil {
 			return task, nil
 		}

@@ -122,7 +122,7 @@ func (t *Task) precedes(other *Task) bool {
 func (s *State) claimable(task *Task, now time.Time) bool {
 	switch task.Status {
 	case TaskRunning:
-		return task.LeaseExpiresAt == nil || !now.Before(*task.LeaseExpiresAt)
+		return task.leaseRanOut(now)
 	case TaskPending:
 		parent := s.Tasks.parent(task)
 		if task.IsHookTask() {
@@ -132,6 +132,11 @@ func (s *State) claimable(task *Task, now time.Time) bool {
 	default:
 		return false
 	}
+}
+
+// leaseRanOut tells whether the worker of a running flow has let its lease go.
+func (t *Task) leaseRanOut(now time.Time) bool {
+	return t.LeaseExpiresAt == nil || !now.Before(*t.LeaseExpiresAt)
 }
 
 func (s *State) flowGoesOn() bool {

@@ -21,6 +21,8 @@ func FuzzRInvariants(f *testing.F) {
 	upgrade, remove := []byte{opRequest, 0, 1, 3}, []byte{opRequest, 0, 0, 7}
 	f.Add(slices.Concat(fair(10), upgrade, fair(40), remove, fair(10)))
 	f.Add(slices.Concat(fair(3), upgrade, fair(8), upgrade, remove, fair(60)))
+	// A deployment that is deleted before a worker comes.
+	f.Add(slices.Concat(remove, fair(5)))
 	// Lost workers, and reports of everything about anything.
 	f.Add(bytes.Repeat([]byte{opWork, opPass, 200}, 20))
 	f.Add(bytes.Repeat([]byte{opWork, opReport, 1, 4, 2, 0, 9, opReport, 0, 5, 3, 1, 30, opRequest, 2, opAbsence}, 20))
@@ -139,7 +141,7 @@ func (g *game) held() *Task {
 func (g *game) work() error {
 	task := g.held()
 	if task == nil || !g.now.Before(*task.LeaseExpiresAt) || g.waits(task) {
-		_, _, err := Claim([]*State{g.State}, testWorker, testLease, g.now)
+		_, _, err := Claim([]*State{g.State}, []string{testWorker, "worker-2"}[g.draw(2)], testLease, g.now)
 		return err
 	}
 	for i := range task.Steps {
@@ -269,7 +271,10 @@ func (g *game) randomChange() Change {
 func (g *game) randomCall() error {
 	task := &g.Tasks[g.draw(len(g.Tasks))]
 	worker := []string{testWorker, "worker-2"}[g.draw(2)]
-	step := task.Steps[g.draw(len(task.Steps))].ID
+	step := "none"
+	if len(task.Steps) > 0 {
+		step = task.Steps[g.draw(len(task.Steps))].ID
+	}
 	var err error
 	switch g.draw(9) {
 	case 0:

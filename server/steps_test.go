@@ -161,6 +161,19 @@ func TestR8FailedStepRunsAgain(t *testing.T) {
 		}
 		w.wantAttempts(task, stepHelmRelease, failed, StepAttempt{Status: StepRunning, StartedAt: at(15)})
 	})
+	t.Run("for ever, of which a hundred attempts are kept (case D05)", func(t *testing.T) {
+		w, task, instance := rollout(t)
+		for range 2 * maxAttempts {
+			w.pass(5)
+			w.report(instance, "CreatingHelmRelease", "Deploying")
+			w.report(instance, "Failed", "Error")
+		}
+		attempts := w.step(task, stepHelmRelease).Attempts
+		if first, last := attempts[0], attempts[len(attempts)-1]; len(attempts) != maxAttempts || last.Number != maxAttempts ||
+			!first.StartedAt.Equal(at(5)) || !last.StartedAt.Equal(w.now) || last.Status != StepFailed {
+			t.Errorf("%d attempts, from %+v to %+v", len(attempts), first, last)
+		}
+	})
 	t.Run("and not while the operator works on an earlier step", func(t *testing.T) {
 		w, task, instance := rollout(t)
 		w.report(instance, "CreatingPrerequisites", "Deploying")
