@@ -91,6 +91,11 @@ func (f *fixture) createWithStatus(obj client.Object, status func()) {
 	if err := f.client.Create(f.t.Context(), obj); err != nil {
 		f.t.Fatal(err)
 	}
+	f.setStatus(obj, status)
+}
+
+func (f *fixture) setStatus(obj client.Object, status func()) {
+	f.t.Helper()
 	status()
 	if err := f.client.Status().Update(f.t.Context(), obj); err != nil {
 		f.t.Fatal(err)

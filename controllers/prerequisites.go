@@ -12,6 +12,7 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,6 +28,9 @@ const flux = "Flux (source-controller and helm-controller)"
 // reconcilePrerequisites makes the namespace and what the release needs in it:
 // network policies, secrets, the chart source.
 func (r *reconciler) reconcilePrerequisites(ctx context.Context, s *scope) (outcome, error) {
+	if err := checkSelectors(s.deployment); err != nil {
+		return outcome{}, err
+	}
 	// Without Flux nothing can come of the rest: say so before making it.
 	for _, kind := range []string{sourcev1.HelmRepositoryKind, helmv2.HelmReleaseKind} {
 		if err := r.optional.require(fluxKinds[kind], flux); err != nil {
@@ -64,6 +68,20 @@ func (r *reconciler) ensureNamespace(ctx context.Context, s *scope) (outcome, er
 		return outcome{}, err
 	}
 	return done(""), nil
+}
+
+// hasNamespace tells whether the target namespace is there and the deployment's,
+// from the cache.
+func (r *reconciler) hasNamespace(ctx context.Context, s *scope) (bool, error) {
+	namespace := &corev1.Namespace{}
+	err := r.made.Get(ctx, client.ObjectKey{Name: s.namespace}, namespace)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading Namespace %s: %w", s.namespace, err)
+	}
+	return s.owns(namespace), nil
 }
 
 // ensureNetworkPolicy makes the namespace's policy, or removes it.

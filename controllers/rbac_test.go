@@ -27,6 +27,7 @@ import (
 // not use, with what does.
 var notSeen = map[string]string{
 	"patch events.events.k8s.io":                         "an event that happens again",
+	"list horizontalpodautoscalers.autoscaling":          "the message about replicas that differ",
 	"get namespaces":                                     "the reporter, for the cluster's UID",
 	"get helmcharts.source.toolkit.fluxcd.io":            "the message of a chart that is not there",
 	"get customresourcedefinitions.apiextensions.k8s.io": "the readiness check of the served schema",

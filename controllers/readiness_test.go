@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -121,6 +122,17 @@ func TestO4Components(t *testing.T) {
 			want:           styrminv1.ComponentStatus{Desired: 3, Ready: 2, State: styrminv1.ComponentProgressing},
 			wantWaitingFor: "component server: its workloads declare 2 replicas, not 3",
 		},
+		"a workload that an autoscaler scales too": {
+			component: serverComponent(3, true), workloads: []workload{func() workload {
+				w := server(2, 2, status.CurrentStatus)
+				w.autoscaler = "by-load"
+				return w
+			}()},
+			pods: []corev1.Pod{pod("a", true, nil), pod("b", true, nil)},
+			want: styrminv1.ComponentStatus{Desired: 3, Ready: 2, State: styrminv1.ComponentProgressing},
+			wantWaitingFor: "component server: its workloads declare 2 replicas, not 3; HorizontalPodAutoscaler by-load scales Deployment server too: " +
+				"remove it, or the component's replicasValue",
+		},
 		"nothing matches the selector": {
 			component:      serverComponent(1, true),
 			want:           styrminv1.ComponentStatus{Desired: 1, State: styrminv1.ComponentProgressing},
@@ -131,7 +143,7 @@ func TestO4Components(t *testing.T) {
 			tc.want.Name = "server"
 			d := &styrminv1.StyrminDeployment{}
 			d.Spec.Components = []styrminv1.ComponentSpec{tc.component}
-			got := judgeReadiness(newScope(d, noon), Options{}.withDefaults(), tc.workloads, tc.pods, true, true)
+			got := judgeReadiness(newScope(d, noon), Options{}.withDefaults(), tc.workloads, tc.pods, progress{attempted: true, installed: true})
 			if diff := cmp.Diff([]styrminv1.ComponentStatus{tc.want}, got.components); diff != "" {
 				t.Errorf("component differs (-want +got):\n%s", diff)
 			}
@@ -146,18 +158,19 @@ func TestO4Components(t *testing.T) {
 // they ask for in between. It notes each as "<time>: <phase> <state>", with "*"
 // where the status changed; those in between only where it did.
 type timeline struct {
-	d     *styrminv1.StyrminDeployment
-	opts  Options
-	again time.Duration
-	seen  func(time.Duration) styrminv1.StyrminDeploymentStatus
-	got   []string
+	d        *styrminv1.StyrminDeployment
+	opts     Options
+	progress progress
+	again    time.Duration
+	seen     func(time.Duration) styrminv1.StyrminDeploymentStatus
+	got      []string
 }
 
 func newTimeline(components ...styrminv1.ComponentSpec) *timeline {
 	d := &styrminv1.StyrminDeployment{}
 	d.Generation, d.Spec.InstanceID, d.Spec.Components = 1, "i-1", components
 	d.Status = startStatus(newScope(d, noon))
-	return &timeline{d: d, opts: Options{}.withDefaults()}
+	return &timeline{d: d, opts: Options{}.withDefaults(), progress: progress{attempted: true, installed: true}}
 }
 
 // at reconciles with the given workloads and pods, and returns the status.
@@ -178,8 +191,13 @@ func (tl *timeline) at(after time.Duration, workloads []workload, pods ...corev1
 func (tl *timeline) reconcile(after time.Duration, workloads []workload, pods []corev1.Pod) styrminv1.StyrminDeploymentStatus {
 	s := newScope(tl.d, noon.Add(after))
 	prerequisites, release, services := done(""), done(""), done("")
-	o := observation{prerequisites: &prerequisites, release: &release, services: &services}
-	o.readiness = judgeReadiness(s, tl.opts, workloads, pods, true, true)
+	o := observation{prerequisites: &prerequisites, release: &release}
+	if tl.progress.installed {
+		o.services = &services
+	} else {
+		release = progressing("Running 'upgrade' action")
+	}
+	o.readiness = judgeReadiness(s, tl.opts, workloads, pods, tl.progress)
 	next, recheck := nextStatus(s, tl.opts, o)
 	changed := ""
 	if !cmp.Equal(tl.d.Status, next) {
@@ -340,6 +358,81 @@ func TestO4ProgressDeadlineOfAWorkloadIsAnError(t *testing.T) {
 	tl.check(t, "0s: CreatingServices Error*")
 	if want := "Deployment server: Progress deadline exceeded"; got.Message != want {
 		t.Errorf("message = %q, want %q", got.Message, want)
+	}
+}
+
+// TestO4ProgressDeadlineOfTheOlderSpecIsNone: the condition stays until Helm has
+// written the workload anew, hooks before it and all.
+func TestO4ProgressDeadlineOfTheOlderSpecIsNone(t *testing.T) {
+	late := func(at time.Duration) []workload {
+		w := server(1, 1, status.FailedStatus)
+		w.message, w.failedAt = "Progress deadline exceeded", noon.Add(at)
+		return []workload{w}
+	}
+	tl := newTimeline(serverComponent(1, true))
+	setCondition(&tl.d.Status, noon.Add(time.Minute), styrminv1.ConditionPrerequisitesReady, done(""))
+	tl.progress = progress{attempted: true}
+	tl.at(2*time.Minute, late(0))
+	tl.at(3*time.Minute, late(time.Minute)) // Of the same second: a deadline has one at least.
+	tl.at(12*time.Minute, late(11*time.Minute))
+	tl.check(t,
+		"2m0s: CreatingHelmRelease Deploying*",
+		"3m0s: CreatingHelmRelease Deploying",
+		"12m0s: CreatingHelmRelease Error*",
+	)
+
+	same := newTimeline(serverComponent(1, true))
+	setCondition(&same.d.Status, noon.Add(time.Minute), styrminv1.ConditionPrerequisitesReady, done(""))
+	got := same.at(2*time.Minute, late(0))
+	if got.DisplayState != styrminv1.DisplayStateError {
+		t.Errorf("an installation that left the late workload as it is shows %s, want Error", got.DisplayState)
+	}
+}
+
+// TestO4BrokenPodsOfTheOlderSpecAreNoFailure: a mended spec's hooks run while the
+// pods that it is to replace still crash. The component is told as it is.
+func TestO4BrokenPodsOfTheOlderSpecAreNoFailure(t *testing.T) {
+	broken := []workload{server(1, 1, status.InProgressStatus)}
+	created := func(at time.Duration) corev1.Pod {
+		return pod("a", false, func(p *corev1.Pod, c *corev1.ContainerStatus) {
+			p.CreationTimestamp = metav1.NewTime(noon.Add(at))
+			waitingFor(reasonCrashLoopBackOff, "")(p, c)
+		})
+	}
+	tl := newTimeline(serverComponent(1, true))
+	setCondition(&tl.d.Status, noon.Add(time.Minute), styrminv1.ConditionPrerequisitesReady, done(""))
+	tl.progress = progress{attempted: true}
+	got := tl.at(2*time.Minute, broken, created(0))
+	if state := got.Components[0].State; state != styrminv1.ComponentError {
+		t.Errorf("the component is %s, want Error", state)
+	}
+	tl.at(4*time.Minute, broken, created(0))
+	tl.at(5*time.Minute, broken, created(5*time.Minute))
+	tl.at(6*time.Minute, broken, created(5*time.Minute))
+	tl.check(t,
+		"2m0s: CreatingHelmRelease Deploying*",
+		"4m0s: CreatingHelmRelease Deploying",
+		"5m0s: CreatingHelmRelease Deploying*",
+		"5m31s: CreatingHelmRelease Error*",
+		"6m0s: CreatingHelmRelease Error",
+	)
+}
+
+// TestO4DeadlineOfADeployment is where the time of a passed deadline comes from.
+func TestO4DeadlineOfADeployment(t *testing.T) {
+	of := func(status corev1.ConditionStatus) *appsv1.Deployment {
+		d := &appsv1.Deployment{}
+		d.Status.Conditions = []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(time.Hour))},
+			{Type: appsv1.DeploymentProgressing, Status: status, Reason: "ProgressDeadlineExceeded", LastTransitionTime: metav1.NewTime(noon)},
+		}
+		return d
+	}
+	if got := deadlinePassedAt(of(corev1.ConditionFalse)); !got.Equal(noon) {
+		t.Errorf("the deadline passed at %s, want %s", got, noon)
+	}
+	if got := deadlinePassedAt(of(corev1.ConditionTrue)); !got.IsZero() {
+		t.Errorf("the deadline passed at %s, want never", got)
 	}
 }
 

@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -97,43 +98,50 @@ func (r *reconciler) reconcileRollout(ctx context.Context, s *scope) (time.Durat
 	return after, err
 }
 
-// runPhases runs the phases in order until one is not done (O2). With an error
-// it returns what is worth writing down all the same, or nothing.
+// runPhases runs the phases in order until one is not done (O2), and looks at
+// the components whatever came of them: they run on while a rollout is held up.
+// With an error it returns what is worth writing down all the same, or nothing.
 func (r *reconciler) runPhases(ctx context.Context, s *scope) (observation, error) {
-	o := observation{readiness: readiness{components: s.status.Components}}
-	var err error
+	o, attempted, err := r.workThrough(ctx, s)
+	if o.prerequisites == nil {
+		return observation{}, err
+	}
+	var observeErr error
+	o.readiness, observeErr = r.observeReadiness(ctx, s, progress{
+		attempted: attempted,
+		installed: o.release != nil && o.release.done(),
+	})
+	if observeErr != nil {
+		return observation{}, errors.Join(err, observeErr)
+	}
+	return o, err
+}
+
+// workThrough does the phases' work in order. attempted is reconcileHelmRelease's.
+func (r *reconciler) workThrough(ctx context.Context, s *scope) (o observation, attempted bool, err error) {
 	o.prerequisites, err = r.runPhase(s, styrminv1.ConditionPrerequisitesReady, func() (outcome, error) {
 		return r.reconcilePrerequisites(ctx, s)
 	})
 	if err != nil || !o.prerequisites.done() {
-		return o, err
+		return o, false, err
 	}
-	attempted := false
 	o.release, err = r.runPhase(s, styrminv1.ConditionHelmReleaseReady, func() (out outcome, err error) {
 		out, attempted, err = r.reconcileHelmRelease(ctx, s)
 		return out, err
 	})
-	switch {
-	case err != nil && o.release == nil:
-		return observation{}, err
-	case err != nil:
-		return o, err
-	case o.release.done():
-		o.services, err = r.runPhase(s, styrminv1.ConditionServicesReady, func() (outcome, error) {
-			return r.reconcileServices(ctx, s)
-		})
-		if err != nil && o.services == nil {
-			return observation{}, err
-		}
-		if err != nil {
-			return o, err
-		}
+	if err != nil && o.release == nil {
+		return observation{}, false, err
 	}
-	o.readiness, err = r.observeReadiness(ctx, s, attempted, o.release.done())
-	if err != nil {
-		return observation{}, err
+	if err != nil || !o.release.done() {
+		return o, attempted, err
 	}
-	return o, nil
+	o.services, err = r.runPhase(s, styrminv1.ConditionServicesReady, func() (outcome, error) {
+		return r.reconcileServices(ctx, s)
+	})
+	if err != nil && o.services == nil {
+		return observation{}, false, err
+	}
+	return o, attempted, err
 }
 
 // runPhase runs one phase and translates its error. One that says nothing about

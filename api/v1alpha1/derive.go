@@ -3,7 +3,14 @@
 
 package v1alpha1
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
 
 // DeploymentID returns the id that this deployment has on the server: the
 // spec's, or the object's UID where it was applied by hand.
@@ -44,4 +51,22 @@ func (c *ComponentSpec) DesiredReplicas() int32 {
 		return 0
 	}
 	return c.Replicas
+}
+
+// PodSelector returns the component's selector, or why it is none.
+func (c *ComponentSpec) PodSelector() (labels.Selector, error) {
+	selector, err := metav1.LabelSelectorAsSelector(&c.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("the selector of component %s: %w", c.Name, err)
+	}
+	return selector, nil
+}
+
+// JobTemplate returns the Job's spec, or why the template is none.
+func (j *JobSpec) JobTemplate() (*batchv1.JobSpec, error) {
+	template := &batchv1.JobSpec{}
+	if err := json.Unmarshal(j.Template.Raw, template); err != nil {
+		return nil, fmt.Errorf("the template of job %s is not a Job's spec: %w", j.Name, err)
+	}
+	return template, nil
 }

@@ -4,7 +4,6 @@
 package v1alpha1
 
 import (
-	batchv1 "k8s.io/api/batch/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -12,13 +11,13 @@ import (
 
 // StyrminDeploymentSpec is what should run.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.deploymentId) || (has(self.deploymentId) && self.deploymentId == oldSelf.deploymentId)",message="deploymentId is immutable"
-// +kubebuilder:validation:XValidation:rule="has(oldSelf.deploymentId) || !has(self.deploymentId)",message="deploymentId cannot be set on a StyrminDeployment that was created without one"
-// +kubebuilder:validation:XValidation:rule="has(self.targetNamespace) == has(oldSelf.targetNamespace) && (!has(self.targetNamespace) || self.targetNamespace == oldSelf.targetNamespace)",message="targetNamespace is immutable"
-// +kubebuilder:validation:XValidation:rule="self.environment == oldSelf.environment",message="environment is immutable"
-// +kubebuilder:validation:XValidation:rule="self.helmRelease.releaseName == oldSelf.helmRelease.releaseName",message="helmRelease.releaseName is immutable"
-// +kubebuilder:validation:XValidation:rule="!has(self.services) || self.services.all(s, !has(s.component) || (has(self.components) && self.components.exists(c, c.name == s.component)))",message="every service's component must be one of components"
-// +kubebuilder:validation:XValidation:rule="!has(self.services) || self.services.all(s, !has(s.http) || !has(s.http.middlewares) || s.http.middlewares.all(m, has(self.middlewares) && self.middlewares.exists(x, x.name == m)))",message="every middleware of a service's http route must be one of middlewares"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.deploymentId) || (has(self.deploymentId) && self.deploymentId == oldSelf.deploymentId)",fieldPath=".deploymentId",message="deploymentId is immutable; delete the StyrminDeployment and create another one"
+// +kubebuilder:validation:XValidation:rule="has(oldSelf.deploymentId) || !has(self.deploymentId)",fieldPath=".deploymentId",message="deploymentId cannot be set on a StyrminDeployment that was created without one"
+// +kubebuilder:validation:XValidation:rule="has(self.targetNamespace) == has(oldSelf.targetNamespace) && (!has(self.targetNamespace) || self.targetNamespace == oldSelf.targetNamespace)",fieldPath=".targetNamespace",message="targetNamespace is immutable; delete the StyrminDeployment and create another one"
+// +kubebuilder:validation:XValidation:rule="self.environment == oldSelf.environment",fieldPath=".environment",message="environment is immutable; delete the StyrminDeployment and create another one"
+// +kubebuilder:validation:XValidation:rule="self.helmRelease.releaseName == oldSelf.helmRelease.releaseName",fieldPath=".helmRelease.releaseName",message="helmRelease.releaseName is immutable; delete the StyrminDeployment and create another one"
+// +kubebuilder:validation:XValidation:rule="!has(self.services) || self.services.all(s, has(self.components) && self.components.exists(c, c.name == s.component))",fieldPath=".services",message="every service's component must be one of components",messageExpression="'every service\\'s component must be one of components; service ' + self.services[[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31].filter(i, i < size(self.services) && (!has(self.components) || !self.components.exists(c, c.name == self.services[i].component)))[0]].name + ' has another one'"
+// +kubebuilder:validation:XValidation:rule="!has(self.services) || self.services.all(s, !has(s.http) || !has(s.http.middlewares) || s.http.middlewares.all(m, has(self.middlewares) && self.middlewares.exists(x, x.name == m)))",fieldPath=".services",message="every middleware of a service's http route must be one of middlewares",messageExpression="'every middleware of a service\\'s http route must be one of middlewares; the route of service ' + self.services[[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31].filter(i, i < size(self.services) && has(self.services[i].http) && has(self.services[i].http.middlewares) && self.services[i].http.middlewares.exists(m, !has(self.middlewares) || !self.middlewares.exists(x, x.name == m)))[0]].name + ' has another one'"
 type StyrminDeploymentSpec struct {
 	// deploymentId is the server's id of the deployment. Empty: the object was
 	// applied by hand and its UID serves. Immutable.
@@ -48,7 +47,11 @@ type StyrminDeploymentSpec struct {
 	Internal bool `json:"internal,omitempty"`
 
 	// targetNamespace holds everything that runs for the deployment. The operator
-	// makes it and removes it. Immutable; default <environment>-<name>.
+	// makes it and removes it. Immutable; default <environment>-<name>. Of several
+	// StyrminDeployments that name one namespace the first to make it has it; the
+	// others are Failed. When its owner is deleted the namespace goes with all that
+	// is in it, and then one of those that waited makes it anew, empty, and rolls
+	// out: delete first what is not to have it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -200,7 +203,9 @@ type HelmReleaseSpec struct {
 	// timeout of one install or upgrade; Flux waits that long for the workloads.
 	// +optional
 	// +kubebuilder:default="5m"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="timeout must be between 1s and 24h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,6}([.][0-9]{1,6})?(ms|s|m|h))+$') && duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="timeout must be a duration such as 90s or 1h30m, between 1s and 24h"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
@@ -276,6 +281,9 @@ type ServiceSpec struct {
 	// targetPort of the pods, a number or a name; default: port.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == string || (self >= 1 && self <= 65535)",message="targetPort must be a number from 1 to 65535, or the name of a port"
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	TargetPort *intstr.IntOrString `json:"targetPort,omitempty"`
 	// http makes a Traefik IngressRoute to the Service.
 	// +optional
@@ -333,11 +341,12 @@ type JobSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// template is the Job's spec; the API server checks it when the job is run.
+	// It is kept as it was written (see JobTemplate): one that is no Job's spec
+	// must not make the whole object, and every list with it, unreadable.
 	// +required
 	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
-	Template batchv1.JobSpec `json:"template"`
+	Template apiextensionsv1.JSON `json:"template"`
 }
 
 // HooksSpec are the hooks of the flows.

@@ -1,0 +1,25 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controllers
+
+import styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+
+// checkSelectors refuses components whose pods cannot be told apart, and would
+// be waited for in vain. The schema cannot: a Kubernetes label selector is too
+// large for its rules. An empty selector takes every pod of the namespace, which
+// is right for an only component.
+func checkSelectors(d *styrminv1.StyrminDeployment) error {
+	components := d.Spec.Components
+	for i := range components {
+		selector, err := components[i].PodSelector()
+		if err != nil {
+			return invalidSpec("spec.components[%d].selector: %s; correct it", i, err)
+		}
+		if selector.Empty() && len(components) > 1 {
+			return invalidSpec("spec.components[%d].selector: that of component %s is empty and takes the pods of the others too; give it matchLabels",
+				i, components[i].Name)
+		}
+	}
+	return nil
+}
