@@ -47,6 +47,9 @@ func ensureOver[T client.Object](ctx context.Context, r *reconciler, s *scope, d
 	if found && !s.owns(live) {
 		return desired, newConflictError(gvk.Kind, live)
 	}
+	if found && !live.GetDeletionTimestamp().IsZero() {
+		return desired, waitUntilGone(gvk.Kind, live)
+	}
 	s.mark(desired)
 	applied, err := applyConfiguration(desired, gvk)
 	if err != nil {
@@ -73,10 +76,17 @@ func ensureOver[T client.Object](ctx context.Context, r *reconciler, s *scope, d
 
 // replace puts an object right that apply leaves wrong: items that someone else
 // added to a list stay in it, and may clash with what is wanted. A merge patch
-// replaces whole lists. The answer replaces obj.
+// replaces whole lists; it is for the version that was compared, so that it
+// never takes back what someone else wrote meanwhile (O8). The answer replaces
+// obj.
 func (r *reconciler) replace(ctx context.Context, obj *unstructured.Unstructured, wanted map[string]any, live client.Object) error {
 	patch := (&unstructured.Unstructured{Object: wanted}).DeepCopy()
 	patch.SetUID(live.GetUID())
+	version := obj.GetResourceVersion() // That of the apply, if it was taken.
+	if version == "" {
+		version = live.GetResourceVersion()
+	}
+	patch.SetResourceVersion(version)
 	data, err := json.Marshal(patch.Object)
 	if err != nil {
 		return fmt.Errorf("encoding the patch: %w", err)
@@ -106,8 +116,9 @@ func find[T client.Object](ctx context.Context, r *reconciler, desired T) (live 
 	return live, true, nil
 }
 
-// apply is the one way in which the operator writes: server-side apply as its
-// field owner. The answer replaces obj.
+// apply is how the operator writes: server-side apply as its field owner. What
+// apply cannot say, replace and removeFinalizer do with a patch of one version of
+// the object (O8). The answer replaces obj.
 func (r *reconciler) apply(ctx context.Context, obj *unstructured.Unstructured) error {
 	countWrite("apply", obj.GetKind())
 	return r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(obj),

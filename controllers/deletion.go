@@ -18,6 +18,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -274,22 +275,32 @@ func (r *reconciler) removeNamespace(ctx context.Context, s *scope) (removal, er
 // removeAll deletes all objects of the kinds that were made for the deployment,
 // and tells which of them are still there after that.
 func (r *reconciler) removeAll(ctx context.Context, s *scope, lists []client.ObjectList) (removal, error) {
-	var left []string
-	var since time.Time
+	var left []client.Object
 	for _, list := range lists {
 		remaining, err := r.deleteMade(ctx, s, list)
 		if err != nil {
 			return removal{}, err
 		}
-		for _, obj := range remaining {
-			left = append(left, kindOf(obj, r.scheme)+" "+obj.GetName())
-			since = earlier(since, obj.GetDeletionTimestamp().Time)
+		left = append(left, remaining...)
+	}
+	return remainingOf(s, r.scheme, left), nil
+}
+
+// remainingOf is what a step of the deletion found that left objects behind: some
+// that something holds, or that were made while it looked.
+func remainingOf(s *scope, scheme *runtime.Scheme, left []client.Object) removal {
+	if len(left) == 0 {
+		return removed
+	}
+	names := make([]string, len(left))
+	var since time.Time
+	for i, obj := range left {
+		names[i] = kindOf(obj, scheme) + " " + obj.GetName()
+		if deleted := obj.GetDeletionTimestamp(); deleted != nil {
+			since = earlier(since, deleted.Time)
 		}
 	}
-	if len(left) == 0 {
-		return removed, nil
-	}
-	return removal{waitingFor: fmt.Sprintf("waiting until these are gone from %s: %s", s.namespace, strings.Join(left, ", ")), since: since}, nil
+	return removal{waitingFor: fmt.Sprintf("waiting until these are gone from %s: %s", s.namespace, strings.Join(names, ", ")), since: since}
 }
 
 // deleteMade deletes the objects of one kind and returns those that something

@@ -313,6 +313,35 @@ func TestCaseF05FinalizerConflict(t *testing.T) {
 	f.waitGone()
 }
 
+// TestO6RemainingObjects: one that was made while the deletion looked is not being
+// deleted yet.
+func TestO6RemainingObjects(t *testing.T) {
+	named := func(name string, deleted *metav1.Time) client.Object {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name, DeletionTimestamp: deleted}}
+	}
+	s := &scope{namespace: "target"}
+	for name, tc := range map[string]struct {
+		left []client.Object
+		want removal
+	}{
+		"none": {nil, removed},
+		"one that is held, since the first was deleted": {
+			[]client.Object{named("a", &metav1.Time{Time: noon.Add(time.Second)}), named("b", &metav1.Time{Time: noon})},
+			removal{waitingFor: "waiting until these are gone from target: Service a, Service b", since: noon},
+		},
+		"one that was made just now": {
+			[]client.Object{named("a", nil)},
+			removal{waitingFor: "waiting until these are gone from target: Service a"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, remainingOf(s, scheme, tc.left), cmp.AllowUnexported(removal{})); diff != "" {
+				t.Errorf("found differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestO6FinalizerOfAnotherOwner: a copy of the object was applied by someone,
 // its finalizers included.
 func TestO6FinalizerOfAnotherOwner(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -23,6 +24,17 @@ func (e *invalidSpecError) Error() string { return e.message }
 
 func invalidSpec(format string, args ...any) error {
 	return &invalidSpecError{message: fmt.Sprintf(format, args...)}
+}
+
+// waitError says what has to end before a phase can go on.
+type waitError struct{ message string }
+
+func (e *waitError) Error() string { return e.message }
+
+// waitUntilGone is for an object of ours that someone deletes: it cannot be
+// changed any more, and is made anew under its name once it is gone.
+func waitUntilGone(kind string, obj client.Object) error {
+	return &waitError{message: fmt.Sprintf("waiting until %s %s is gone, which is being deleted", kind, client.ObjectKeyFromObject(obj))}
 }
 
 // missingAPIError says that an API which this spec needs is not served (O9).
@@ -44,6 +56,7 @@ func (o Options) outcomeOf(err error) (outcome, bool) {
 		conflict *conflictError
 		invalid  *invalidSpecError
 		missing  *missingAPIError
+		waiting  *waitError
 	)
 	switch {
 	case errors.As(err, &conflict):
@@ -52,6 +65,8 @@ func (o Options) outcomeOf(err error) (outcome, bool) {
 		return failed(styrminv1.ReasonMissingAPI, missing.Error()).after(o.RecheckInterval), true
 	case isUnservedKind(err):
 		return failed(styrminv1.ReasonMissingAPI, "the cluster does not serve an API any more: "+err.Error()).after(o.RecheckInterval), true
+	case errors.As(err, &waiting):
+		return progressing("%s", waiting).after(o.RecheckInterval), true
 	case errors.As(err, &invalid):
 		return failed(styrminv1.ReasonInvalidSpec, invalid.Error()).after(o.RecheckInterval), true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

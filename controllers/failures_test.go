@@ -54,8 +54,11 @@ func TestFailuresAreTranslated(t *testing.T) {
 			`applying: services "web" is forbidden: exceeded quota`,
 		},
 		"a namespace that began to go meanwhile": {terminating, styrminv1.ReasonProgressing, false, "applying: " + terminating.Error()},
-		"an API server that is away":             {errors.New("connection refused"), "", false, ""},
-		"an object that was replaced":            {apierrors.NewConflict(services, "web", errors.New("newer")), "", false, ""},
+		"an object of ours that is on its way out": {
+			waitUntilGone("Service", foreign), styrminv1.ReasonProgressing, false, "waiting until Service target/web is gone, which is being deleted",
+		},
+		"an API server that is away":  {errors.New("connection refused"), "", false, ""},
+		"an object that was replaced": {apierrors.NewConflict(services, "web", errors.New("newer")), "", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := Options{}.withDefaults().outcomeOf(fmt.Errorf("applying: %w", tc.err))

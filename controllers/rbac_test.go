@@ -28,6 +28,11 @@ import (
 var notSeen = map[string]string{
 	"patch events.events.k8s.io":                         "an event that happens again",
 	"list horizontalpodautoscalers.autoscaling":          "the message about replicas that differ",
+	"get styrmindeployments.styrmin.io":                  "the worker",
+	"create styrmindeployments.styrmin.io":               "the worker",
+	"delete styrmindeployments.styrmin.io":               "the worker",
+	"get jobs.batch":                                     "the worker",
+	"create jobs.batch":                                  "the worker",
 	"get namespaces":                                     "the reporter, for the cluster's UID",
 	"get helmcharts.source.toolkit.fluxcd.io":            "the message of a chart that is not there",
 	"get customresourcedefinitions.apiextensions.k8s.io": "the readiness check of the served schema",

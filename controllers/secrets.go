@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -85,16 +87,23 @@ func (r *reconciler) syncSecret(ctx context.Context, s *scope, spec *styrminv1.S
 	if found && !s.owns(live) {
 		return false, newConflictError("Secret", live)
 	}
+	if found && !live.DeletionTimestamp.IsZero() {
+		return false, waitUntilGone("Secret", live)
+	}
 	desired, err := r.desiredSecret(ctx, s, spec, live)
 	if err != nil {
 		return false, err
 	}
 	switch {
-	case found && live.Type != desired.Type:
-		// The type cannot be changed. The delete's event brings us back.
-		return true, r.delete(ctx, live)
-	case found && isSameSecret(live, desired):
+	case found && live.Type == desired.Type && isSameSecret(live, desired):
 		return false, nil
+	case found && spec.FromSecret != nil && (live.Type != desired.Type || ptr.Deref(live.Immutable, false)):
+		// It cannot be changed: the copy is made anew, in the reconcile that the
+		// event of its end brings.
+		if err := r.delete(ctx, live); err != nil {
+			return false, err
+		}
+		return false, waitUntilGone("Secret", live)
 	}
 	s.mark(desired)
 	applied, err := applyConfiguration(desired, corev1.SchemeGroupVersion.WithKind("Secret"))
@@ -130,7 +139,8 @@ func (r *reconciler) desiredSecret(ctx context.Context, s *scope, spec *styrminv
 		desired.Type, desired.Data = source.Type, source.Data
 		return desired, nil
 	}
-	desired.Type = corev1.SecretTypeOpaque
+	// Values that were generated are kept for ever, in a secret of whatever type.
+	desired.Type = cmp.Or(live.Type, corev1.SecretTypeOpaque)
 	desired.Data = make(map[string][]byte, len(spec.Generate.Keys))
 	for key, value := range live.Data {
 		desired.Data[key] = value

@@ -20,7 +20,11 @@ type request struct {
 	verb, group, resource, namespace, name string
 	// metadataOnly: the answer is to have no more than the objects' metadata.
 	metadataOnly bool
-	body         []byte
+	// selector is the label selector of a list or watch.
+	selector string
+	// applies: the write is a server-side apply.
+	applies bool
+	body    []byte
 }
 
 // String is the request as an RBAC rule would name it, and the object.
@@ -110,6 +114,8 @@ func parseRequest(r *http.Request) request {
 	}
 	out.verb = verbOf(r, out.name)
 	out.metadataOnly = strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
+	out.selector = r.URL.Query().Get("labelSelector")
+	out.applies = strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch")
 	if r.Body != nil && out.isWrite() {
 		out.body, _ = io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(out.body))

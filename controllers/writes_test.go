@@ -5,7 +5,9 @@ package controllers
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -116,8 +118,12 @@ func TestE09StatusConflicts(t *testing.T) {
 	}
 }
 
-// TestO8StatusIsOfOneOwner: status and finalizer are server-side applies of the
-// operator, and nothing is written in another way.
+// anyUID is an object's UID in the body of a delete.
+var anyUID = regexp.MustCompile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+// TestO8EveryWriteIsAnApply: status and finalizer are server-side applies of the
+// operator, and all that is written in another way is so for one version of the
+// object.
 func TestO8EveryWriteIsAnApply(t *testing.T) {
 	w := &wire{}
 	startOperator(t, w.tapped(apiServer), fast(), nil)
@@ -130,12 +136,39 @@ func TestO8EveryWriteIsAnApply(t *testing.T) {
 			t.Errorf("the operator wrote the StyrminDeployment by %s", entry.Operation)
 		}
 	}
+	// Apply leaves an item that someone added to a list.
+	eventually(t, "adding a port", func() error {
+		service := &corev1.Service{}
+		f.exists(service, f.target, "web")
+		service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: "extra", Port: 81})
+		return f.client.Update(t.Context(), service)
+	})
+	eventually(t, "the port to go", func() error {
+		service := &corev1.Service{}
+		if f.exists(service, f.target, "web"); len(service.Spec.Ports) != 1 {
+			return errText("it is still there")
+		}
+		return nil
+	})
 	f.delete()
 	f.waitGone()
+	others := 0
 	for _, r := range w.writes(f.key.Namespace, f.target) {
 		if r.verb != "patch" && r.verb != "delete" {
 			t.Errorf("the operator wrote by %s", r)
 		}
+		if r.verb == "patch" && !r.applies {
+			others++
+			if !strings.Contains(string(r.body), `"resourceVersion":"`) {
+				t.Errorf("%s is for no version of the object: %s", r, r.body)
+			}
+		}
+		if r.verb == "delete" && !anyUID.Match(r.body) { // Its body is JSON or protobuf.
+			t.Errorf("%s is for no object of one identity: %s", r, r.body)
+		}
+	}
+	if others == 0 {
+		t.Error("the test saw no other patch than an apply")
 	}
 }
 
