@@ -63,6 +63,7 @@ generate: ## Generate code: deep copies, the GraphQL server and client.
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/...
 	$(TOOL) gqlgen generate --config server/graph/gqlgen.yml
 	$(TOOL) genqlient reporter/genqlient.yaml
+	$(TOOL) genqlient sdk/genqlient.yaml
 
 .PHONY: manifests
 manifests: ## Generate the CRD and the manager's roles.
@@ -80,9 +81,9 @@ lint: ## Run golangci-lint, import rules included.
 
 .PHONY: drift
 drift: generate manifests ## Fail when generated files are not what the sources say.
-	@git diff --exit-code -- api config reporter server && \
-		test -z "$$(git status --porcelain -- api config reporter server)" || \
-		{ git status --short -- api config reporter server; echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
+	@git diff --exit-code -- api config reporter sdk server && \
+		test -z "$$(git status --porcelain -- api config reporter sdk server)" || \
+		{ git status --short -- api config reporter sdk server; echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
 
 .PHONY: clean
 clean: ## Remove what was built here; the cache of the control plane stays.

@@ -1,0 +1,153 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sdk
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/Khan/genqlient/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+)
+
+const (
+	// requestTimeout bounds one try of a call.
+	requestTimeout = 15 * time.Second
+	// maxAnswer is how much of an answer is read, in bytes.
+	maxAnswer = 64 << 20
+)
+
+// transport sends operations to one server. Whatever is not the whole answer of
+// a GraphQL server is an error; errors never hold the token.
+type transport struct {
+	// address is the base URL, for messages.
+	address  string
+	endpoint string
+	token    func() (string, error)
+	http     *http.Client
+}
+
+var _ graphql.Client = (*transport)(nil)
+
+// MakeRequest sends the operation and reads the answer into response.
+func (t *transport) MakeRequest(ctx context.Context, operation *graphql.Request, response *graphql.Response) error {
+	tryCtx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	request, err := t.request(tryCtx, operation)
+	if err != nil {
+		return err
+	}
+	answer, err := t.http.Do(request)
+	if err != nil {
+		return t.notAnswered(ctx, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	if err != nil {
+		return t.notAnswered(ctx, err)
+	}
+	if len(body) > maxAnswer {
+		return fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	}
+	return t.decode(answer, body, response)
+}
+
+func (t *transport) request(ctx context.Context, operation *graphql.Request) (*http.Request, error) {
+	token, err := t.token()
+	if err != nil {
+		return nil, fmt.Errorf("getting the token: %w", err)
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return nil, errors.New("the token holds a character that no token has")
+	}
+	body, err := json.Marshal(operation)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the call: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.endpoint, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/graphql-response+json, application/json")
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	return request, nil
+}
+
+// notAnswered says why no answer came. A certificate that is not trusted will
+// not be when it is looked at again; the end of the caller's context is no fault
+// of the server.
+func (t *transport) notAnswered(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		err = inURL.Err // the address is said already
+	}
+	var untrusted *tls.CertificateVerificationError
+	if errors.As(err, &untrusted) {
+		return fmt.Errorf("the server at %s is not trusted: %w", t.address, untrusted.Err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("nothing came within %s", requestTimeout)
+	}
+	return &unavailable{t.address, err}
+}
+
+// decode reads an answer. GraphQL errors count whatever the HTTP status is,
+// since a refusal may come with 200 and with 4xx alike.
+func (t *transport) decode(answer *http.Response, body []byte, response *graphql.Response) error {
+	isOK := answer.StatusCode == http.StatusOK
+	err := json.Unmarshal(body, response)
+	switch {
+	case len(response.Errors) > 0 && codeOf(response.Errors) != "":
+		return refusal(response.Errors)
+	case !isOK:
+		return &unavailable{t.address, fmt.Errorf("what answered said HTTP %d", answer.StatusCode)}
+	case err != nil:
+		return &unavailable{t.address, fmt.Errorf("what answered is no GraphQL (Content-Type %q)", answer.Header.Get("Content-Type"))}
+	case len(response.Errors) > 0:
+		return &unavailable{t.address, fmt.Errorf("what answered gave an error without a code: %.200q", response.Errors[0].Message)}
+	}
+	return nil
+}
+
+// refusal is the first error that has a code.
+func refusal(list gqlerror.List) error {
+	for _, err := range list {
+		if code := stringOf(err, "code"); code != "" {
+			return &Error{Code: Code(code), Field: stringOf(err, "field"), Message: err.Message}
+		}
+	}
+	return list
+}
+
+func codeOf(list gqlerror.List) string {
+	for _, err := range list {
+		if code := stringOf(err, "code"); code != "" {
+			return code
+		}
+	}
+	return ""
+}
+
+func stringOf(err *gqlerror.Error, extension string) string {
+	if err == nil {
+		return ""
+	}
+	text, _ := err.Extensions[extension].(string)
+	return text
+}
