@@ -42,7 +42,11 @@ func (s *State) RequestChange(change Change, now time.Time, newID func() string)
 			return nil, err
 		}
 	}
-	return s.addTask(change, next, now, newID)
+	task, err := s.addTask(change, next, now, newID)
+	if namespace := next.text("targetNamespace"); err == nil && namespace != "" {
+		s.Deployment.TargetNamespace = &namespace
+	}
+	return task, err
 }
 
 // admits refuses what the deployment is not open to.

@@ -33,17 +33,20 @@ const (
 // Deployment is an application of a cluster, declared through the server or
 // adopted from the cluster.
 type Deployment struct {
-	ID            string
-	ClusterID     string
-	Name          string
-	Environment   *string
-	Internal      bool
-	ManagedBy     DeploymentManager
-	Version       *string
-	Status        DeploymentStatusName
-	StatusMessage *string
-	StatusSince   time.Time
-	CreatedAt     time.Time
+	ID          string
+	ClusterID   string
+	Name        string
+	Environment *string
+	Internal    bool
+	ManagedBy   DeploymentManager
+	// TargetNamespace is the namespace that the server declared for the pods. Nil:
+	// adopted, the object alone says it.
+	TargetNamespace *string
+	Version         *string
+	Status          DeploymentStatusName
+	StatusMessage   *string
+	StatusSince     time.Time
+	CreatedAt       time.Time
 	// LastReportAt is when the server received the last complete report that was
 	// about the deployment, by its own clock. Nil: none yet.
 	LastReportAt *time.Time

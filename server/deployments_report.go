@@ -164,28 +164,15 @@ func sameObject(before, after *DeploymentStatus) (bool, error) {
 	return bytes.Equal(text[0], text[1]), nil
 }
 
-// TargetNamespaces returns the namespaces whose pods may belong to another
-// deployment once the rows of before are those of after.
-func TargetNamespaces(before []DeploymentStatus, changes DeploymentRows) []string {
-	touched := map[ObjectKey]bool{}
-	var namespaces []string
-	add := func(status *DeploymentStatus) {
-		if status.TargetNamespace != nil {
-			namespaces = append(namespaces, *status.TargetNamespace)
-		}
+// After returns the rows that are stored once the changes are made.
+func (rows *DeploymentRows) After(stored []DeploymentStatus) []DeploymentStatus {
+	gone := make(map[ObjectKey]bool, len(rows.Deletes)+len(rows.Upserts))
+	for i := range rows.Deletes {
+		gone[rows.Deletes[i].Key()] = true
 	}
-	for i := range changes.Upserts {
-		touched[changes.Upserts[i].Key()] = true
-		add(&changes.Upserts[i])
+	for i := range rows.Upserts {
+		gone[rows.Upserts[i].Key()] = true
 	}
-	for i := range changes.Deletes {
-		touched[changes.Deletes[i].Key()] = true
-	}
-	for i := range before {
-		if touched[before[i].Key()] {
-			add(&before[i])
-		}
-	}
-	slices.Sort(namespaces)
-	return slices.Compact(namespaces)
+	after := slices.DeleteFunc(slices.Clone(stored), func(status DeploymentStatus) bool { return gone[status.Key()] })
+	return append(after, rows.Upserts...)
 }

@@ -41,6 +41,9 @@ func (s *Store) CreateDeployment(ctx context.Context, caller server.Identity, de
 			if err != nil {
 				return nil, err
 			}
+			if err := checkNamespaceIsFree(ctx, tx, &state.Deployment); err != nil {
+				return nil, err
+			}
 			return task, storeState(ctx, tx, nil, &state)
 		})
 		return err
@@ -77,6 +80,29 @@ func checkNameIsFree(ctx context.Context, tx bun.Tx, declared server.NewDeployme
 	return nil
 }
 
+// checkNamespaceIsFree looks for a live deployment, or an object that the cluster
+// has by other means, that claims the same namespace: the operator would refuse
+// it to the later one (O7).
+func checkNamespaceIsFree(ctx context.Context, tx bun.Tx, deployment *server.Deployment) error {
+	for what, query := range map[string]*bun.SelectQuery{
+		"deployment": tx.NewSelect().Model((*deploymentRow)(nil)).Column("id").
+			Where("status <> ?", server.DeploymentDeleted).Where("id <> ?", deployment.ID),
+		"object": tx.NewSelect().Model((*deploymentStatusRow)(nil)).Column("deployment_id").
+			Where("deployment_id <> ?", deployment.ID),
+	} {
+		var claimants []string
+		err := query.Where("cluster_id = ?", deployment.ClusterID).Where("target_namespace = ?", deployment.TargetNamespace).Scan(ctx, &claimants)
+		if err != nil {
+			return fmt.Errorf("looking for the %s of the namespace: %w", what, err)
+		}
+		if len(claimants) > 0 {
+			return &server.Error{Code: server.CodeConflict, Field: "spec.targetNamespace", Message: fmt.Sprintf(
+				"the namespace %s of the cluster belongs to deployment %s", *deployment.TargetNamespace, claimants[0])}
+		}
+	}
+	return nil
+}
+
 // RequestChange makes the task that carries out a change of a deployment. It
 // returns nil where nothing changes.
 func (s *Store) RequestChange(ctx context.Context, caller server.Identity, deploymentID string, change server.Change, key *string) (*server.Task, error) {
@@ -93,6 +119,12 @@ func (s *Store) RequestChange(ctx context.Context, caller server.Identity, deplo
 			task, err := state.RequestChange(change, call.at, server.NewID)
 			if err != nil {
 				return nil, err
+			}
+			// A deployment of which nothing was written yet may choose another one.
+			if !equal(before.Deployment.TargetNamespace, state.Deployment.TargetNamespace) {
+				if err := checkNamespaceIsFree(ctx, tx, &state.Deployment); err != nil {
+					return nil, err
+				}
 			}
 			return task, storeState(ctx, tx, before, state)
 		})

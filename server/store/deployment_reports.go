@@ -79,7 +79,7 @@ func (r *deploymentReport) run(ctx context.Context, result *server.DeploymentRep
 	if err := r.storeRows(ctx, rows); err != nil {
 		return err
 	}
-	if err := reassignPods(ctx, r.tx, r.clusterID(), server.TargetNamespaces(stored, rows)); err != nil {
+	if err := reassignPods(ctx, r.tx, r.clusterID(), server.MovedNamespaces(stored, rows.After(stored))); err != nil {
 		return err
 	}
 	if err := r.storeDigest(ctx); err != nil {

@@ -62,35 +62,3 @@ func (r *deploymentReport) loadStates(
 	}
 	return after, before, nil
 }
-
-// namespaceOwners maps the namespaces of a cluster to the deployments whose pods
-// they hold. Of several that claim one, the first by id gets it.
-func namespaceOwners(ctx context.Context, tx bun.Tx, clusterID string) (map[string]string, error) {
-	var rows []struct{ TargetNamespace, DeploymentID string }
-	err := tx.NewSelect().Table("deployment_statuses").
-		Column("target_namespace").ColumnExpr("min(deployment_id) AS deployment_id").
-		Where("cluster_id = ?", clusterID).Where("target_namespace IS NOT NULL").
-		Group("target_namespace").Scan(ctx, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("reading the target namespaces: %w", err)
-	}
-	owners := make(map[string]string, len(rows))
-	for _, row := range rows {
-		owners[row.TargetNamespace] = row.DeploymentID
-	}
-	return owners, nil
-}
-
-// reassignPods says again whose the pods of the namespaces are.
-func reassignPods(ctx context.Context, tx bun.Tx, clusterID string, namespaces []string) error {
-	for namespaces := range slices.Chunk(namespaces, batch) {
-		_, err := tx.NewUpdate().Table("pod_statuses").
-			Set("deployment_id = (SELECT min(ds.deployment_id) FROM deployment_statuses AS ds"+
-				" WHERE ds.cluster_id = pod_statuses.cluster_id AND ds.target_namespace = pod_statuses.namespace)").
-			Where("cluster_id = ?", clusterID).Where("namespace IN (?)", bun.List(namespaces)).Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("assigning pods to deployments: %w", err)
-		}
-	}
-	return nil
-}

@@ -213,3 +213,32 @@ func TestPodsBelongToTheDeploymentOfTheirNamespace(t *testing.T) {
 		w.want("the owner after the deployment is gone", nil, owner())
 	})
 }
+
+// TestR14OfTwoThatClaimANamespaceTheOperatorsOwnerHasThePods: the one whose
+// operator refused it (O7) does not, whatever its id.
+func TestR14OfTwoThatClaimANamespaceTheOperatorsOwnerHasThePods(t *testing.T) {
+	onEach(t, func(w *world) {
+		conflict := "Conflict"
+		owner, late := object("shop"), object("a-shop")
+		late.TargetNamespace = owner.TargetNamespace
+		late.Phase, late.DisplayState = "Failed", "Error"
+		late.Conditions = []server.Condition{{Type: "PrerequisitesReady", Status: "False", Reason: &conflict, LastTransitionTime: w.clock.Now()}}
+		owners := func() []string {
+			pods, err := w.store.PodStatuses(w.Context(), store.PodStatusFilter{}, store.Page{First: 10})
+			w.must(err)
+			ids := make([]string, len(pods))
+			for i := range pods {
+				ids[i] = *pods[i].DeploymentID
+			}
+			return ids
+		}
+		w.pods(whole("prod-shop", "n1", pod("x")))
+		w.deployments(owner, late)
+		w.pods(whole("prod-shop", "n2", pod("x"), pod("y")))
+		w.want("the owners", []string{"uid-shop", "uid-shop"}, owners())
+		w.deployments(late)
+		w.want("the owners once only the other is left", []string{"uid-a-shop", "uid-a-shop"}, owners())
+		w.pods(whole("prod-shop", "n3", pod("x"), pod("z")))
+		w.want("the owners of new pods", []string{"uid-a-shop", "uid-a-shop"}, owners())
+	})
+}

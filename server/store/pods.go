@@ -198,7 +198,7 @@ func upsertPods(ctx context.Context, tx bun.Tx, clusterID string, pods []server.
 	if len(pods) == 0 {
 		return nil
 	}
-	owners, err := namespaceOwners(ctx, tx, clusterID)
+	owners, err := namespaceOwners(ctx, tx, clusterID, namespacesOf(pods))
 	if err != nil {
 		return err
 	}
@@ -218,6 +218,16 @@ func upsertPods(ctx context.Context, tx bun.Tx, clusterID string, pods []server.
 		}
 	}
 	return nil
+}
+
+// namespacesOf lists the namespaces of pods, each once.
+func namespacesOf(pods []server.FingerprintedPod) []string {
+	namespaces := make([]string, len(pods))
+	for i := range pods {
+		namespaces[i] = pods[i].Namespace
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
 }
 
 // podsOf reads the stored pods of a deployment.

@@ -4,6 +4,7 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"testing"
@@ -276,6 +277,46 @@ func TestANameIsUniqueInItsClusterAndEnvironment(t *testing.T) {
 			w.wantCode(try(w.declared(name, "shop")), server.CodeInvalidInput)
 		}
 		w.wantCode(try(w.declared("prod", string(slices.Repeat([]byte("x"), 60)))), server.CodeInvalidInput)
+	})
+}
+
+func TestANamespaceBelongsToOneDeploymentOfACluster(t *testing.T) {
+	onEach(t, func(w *world) {
+		in := func(name, namespace string) server.NewDeployment {
+			declared := w.declared("prod", name)
+			declared.Spec = bytes.Replace(declared.Spec, []byte("{"), []byte(`{"targetNamespace": "`+namespace+`", `), 1)
+			return declared
+		}
+		try := func(declared server.NewDeployment) error {
+			_, err := w.store.CreateDeployment(w.Context(), admin(user), declared, nil)
+			return err
+		}
+		first := w.create("shop")
+		w.want("the refusal", "spec.targetNamespace: the namespace prod-shop of the cluster belongs to deployment "+first.DeploymentID,
+			try(in("blog", "prod-shop")).Error())
+		w.must(try(in("blog", "elsewhere")))
+		w.wantCode(try(in("wiki", "elsewhere")), server.CodeConflict)
+		w.deployments(object("by-hand"))
+		w.wantCode(try(in("wiki", "prod-by-hand")), server.CodeConflict)
+		w.must(try(in("wiki", "of-its-own")))
+
+		// One that is not written yet may still move, and frees its namespace.
+		move := func(namespace string) error {
+			_, err := w.store.RequestChange(w.Context(), admin(user), first.DeploymentID,
+				server.Change{Kind: server.TaskUpdate, Spec: in("shop", namespace).Spec}, nil)
+			return err
+		}
+		w.wantCode(move("free"), server.CodeInvalidInput) // its creation is queued with the other one
+		w.claim("worker")
+		w.must(w.store.FinishTask(w.Context(), w.agent, first.ID, "worker", server.TaskFailed, nil))
+		w.wantCode(move("elsewhere"), server.CodeConflict)
+		w.must(move("free"))
+		w.must(try(in("chat", "prod-shop")))
+		removal := server.Change{Kind: server.TaskDelete}
+		_, err := w.store.RequestChange(w.Context(), admin(user), first.DeploymentID, removal, nil)
+		w.must(err)
+		w.must(try(in("docs", "free")))
+		w.must(try(in("shop", "of-the-second-shop")))
 	})
 }
 
