@@ -22,7 +22,7 @@ help: ## Show this help.
 
 .PHONY: demo
 demo: announce build localcluster ## Run the whole system on a real local control plane, with a sample application; Ctrl-C ends it.
-	@ln -sf "$$(bin/localcluster assets)/kubectl" bin/kubectl
+	@assets="$$(bin/localcluster assets)"; ln -sf "$$assets/kubectl" bin/kubectl
 	@bin/demo $(ARGS)
 
 .PHONY: announce
@@ -37,7 +37,8 @@ demo-clean: ## Remove the demo's state.
 .PHONY: test
 test: build localcluster ## Run all tests: the local cluster's own, then unit, envtest and end to end with -race.
 	@bin/localcluster build
-	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
+	@KUBEBUILDER_ASSETS="$$(bin/localcluster assets)"; \
+	export KUBEBUILDER_ASSETS LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
 	export KUBE_CACHE_MUTATION_DETECTOR=true; \
 	echo "Testing the local cluster"; \
 	$(GO) -C hack/localcluster test -p 1 -timeout 30m $(TESTARGS) ./...; \

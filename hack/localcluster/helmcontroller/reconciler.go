@@ -34,8 +34,9 @@ const (
 	recheckDelay = 30 * time.Second
 )
 
-// workers is how many HelmReleases are reconciled at the same time.
-const workers = 4
+// workers is how many HelmReleases are reconciled at the same time. Flux's default is 4, and an install that waits for its
+// pods holds one: with more, no HelmRelease stands in line behind others that fail.
+const workers = 32
 
 // Reconciler reconciles HelmReleases: it installs, upgrades, remediates and uninstalls their Helm releases, and writes
 // their status. It retries failures that left no trace in Helm's storage with exponential delays; all other failures are
