@@ -65,11 +65,12 @@ generate: ## Generate code: deep copies, the GraphQL server and client.
 	$(TOOL) gqlgen generate --config server/graph/gqlgen.yml
 	$(TOOL) genqlient reporter/genqlient.yaml
 	$(TOOL) genqlient sdk/genqlient.yaml
+	$(TOOL) genqlient worker/genqlient.yaml
 
 .PHONY: manifests
 manifests: ## Generate the CRD and the manager's roles.
 	$(TOOL) controller-gen crd paths=./api/... output:crd:artifacts:config=config/crd/bases
-	$(TOOL) controller-gen rbac:roleName=manager-role paths=./controllers/... paths=./reporter/... output:rbac:artifacts:config=config/rbac
+	$(TOOL) controller-gen rbac:roleName=manager-role paths=./controllers/... paths=./reporter/... paths=./worker/... output:rbac:artifacts:config=config/rbac
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -82,9 +83,9 @@ lint: ## Run golangci-lint, import rules included.
 
 .PHONY: drift
 drift: generate manifests ## Fail when generated files are not what the sources say.
-	@git diff --exit-code -- api config reporter sdk server && \
-		test -z "$$(git status --porcelain -- api config reporter sdk server)" || \
-		{ git status --short -- api config reporter sdk server; echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
+	@git diff --exit-code -- api config reporter sdk server worker && \
+		test -z "$$(git status --porcelain -- api config reporter sdk server worker)" || \
+		{ git status --short -- api config reporter sdk server worker; echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
 
 .PHONY: clean
 clean: ## Remove what was built here; the cache of the control plane stays.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/styrmin/styrmin/controllers"
 	"github.com/styrmin/styrmin/reporter"
+	"github.com/styrmin/styrmin/worker"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 	shutdownTimeout = 8 * time.Second
 )
 
-// agent is the program: one manager with the operator and the reporter.
+// agent is the program: one manager with the worker, the operator and the reporter.
 type agent struct {
 	opts   *options
 	config *rest.Config
@@ -108,11 +109,14 @@ func (a *agent) addParts(ctx context.Context, mgr ctrl.Manager) error {
 			return fmt.Errorf("setting up the operator: %w", err)
 		}
 	}
+	if !a.opts.needsServer() {
+		return nil
+	}
+	agentID, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("finding the agent's name: %w", err)
+	}
 	if a.opts.enabled(partReporter) {
-		agentID, err := os.Hostname()
-		if err != nil {
-			return fmt.Errorf("finding the agent's name: %w", err)
-		}
 		if err := reporter.SetupWithManager(mgr, reporter.Options{
 			ServerAddress: a.opts.serverAddress,
 			TokenFile:     a.opts.tokenFile,
@@ -125,6 +129,17 @@ func (a *agent) addParts(ctx context.Context, mgr ctrl.Manager) error {
 			AgentVersion:  version,
 		}); err != nil {
 			return fmt.Errorf("setting up the reporter: %w", err)
+		}
+	}
+	if a.opts.enabled(partWorker) {
+		if err := worker.SetupWithManager(mgr, worker.Options{
+			ServerAddress: a.opts.serverAddress,
+			TokenFile:     a.opts.tokenFile,
+			CAFile:        a.opts.caFile,
+			ClusterID:     a.opts.clusterID,
+			AgentID:       agentID,
+		}); err != nil {
+			return fmt.Errorf("setting up the worker: %w", err)
 		}
 	}
 	return nil

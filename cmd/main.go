@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command manager is Styrmin's agent: one controller-runtime manager that runs
-// the operator and the reporter of a cluster.
+// the worker, the operator and the reporter of a cluster.
 package main
 
 import (

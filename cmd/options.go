@@ -22,9 +22,12 @@ import (
 
 // The parts of the agent that --disable can name.
 const (
+	partWorker   = "worker"
 	partOperator = "operator"
 	partReporter = "reporter"
 )
+
+var parts = []string{partWorker, partOperator, partReporter}
 
 // minReportInterval keeps a typing error from becoming a flood.
 const minReportInterval = time.Second
@@ -61,7 +64,7 @@ func parseOptions(args []string, out io.Writer) (*options, error) {
 	o.zap.BindFlags(fs)
 
 	fs.StringVar(&o.serverAddress, "server-address", "",
-		"Address of the Styrmin server, as https://styrmin.example. Needed unless the reporter is disabled.")
+		"Address of the Styrmin server, as https://styrmin.example. Needed unless worker and reporter are disabled.")
 	fs.StringVar(&o.tokenFile, "token-file", "", "File that holds the cluster's agent token; read again when it changes.")
 	fs.StringVar(&o.caFile, "ca-file", "", "File with PEM certificates of the authorities to trust for the server, instead of the system's.")
 	fs.StringVar(&o.clusterID, "cluster-id", "", "Id of this cluster on the server; only where the token does not say it.")
@@ -78,7 +81,7 @@ func parseOptions(args []string, out io.Writer) (*options, error) {
 		return err
 	})
 	fs.Func("namespaces", "Namespaces whose pods to report, comma-separated. Default: all.", listInto(&o.namespaces))
-	fs.Func("disable", "Parts of the agent not to run, comma-separated: operator, reporter.", listInto(&o.disabled))
+	fs.Func("disable", "Parts of the agent not to run, comma-separated: "+strings.Join(parts, ", ")+".", listInto(&o.disabled))
 
 	if err := ff.Parse(fs, args, ff.WithEnvVarPrefix("STYRMIN")); err != nil {
 		return nil, err
@@ -108,11 +111,11 @@ func listInto(list *[]string) func(string) error {
 
 func (o *options) validate() error {
 	for _, part := range o.disabled {
-		if part != partOperator && part != partReporter {
-			return fmt.Errorf("--disable: unknown part %q, known are %s and %s", part, partOperator, partReporter)
+		if !slices.Contains(parts, part) {
+			return fmt.Errorf("--disable: unknown part %q, known are %s", part, strings.Join(parts, ", "))
 		}
 	}
-	if !o.enabled(partReporter) {
+	if !o.needsServer() {
 		return nil
 	}
 	if o.serverAddress == "" {
@@ -139,4 +142,9 @@ func (o *options) validate() error {
 // enabled tells whether a part of the agent is to run.
 func (o *options) enabled(part string) bool {
 	return !slices.Contains(o.disabled, part)
+}
+
+// needsServer tells whether a part that calls the server is to run.
+func (o *options) needsServer() bool {
+	return o.enabled(partWorker) || o.enabled(partReporter)
 }

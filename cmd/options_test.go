@@ -23,6 +23,10 @@ func TestParseOptionsRefusesWhatCannotWork(t *testing.T) {
 		"no server to report to": {
 			wantErr: "--server-address is needed",
 		},
+		"no server to take tasks from": {
+			args:    []string{"--disable", "reporter"},
+			wantErr: "--server-address is needed",
+		},
 		"a server address without a scheme": {
 			args:    []string{"--server-address", "styrmin.example"},
 			wantErr: `--server-address: "styrmin.example" is not an address`,
@@ -42,7 +46,7 @@ func TestParseOptionsRefusesWhatCannotWork(t *testing.T) {
 		},
 		"a part that does not exist": {
 			args:    []string{"--server-address", "https://styrmin.example", "--disable", "reporter,gardener"},
-			wantErr: `--disable: unknown part "gardener"`,
+			wantErr: `--disable: unknown part "gardener", known are worker, operator, reporter`,
 		},
 		"a selector that is none": {
 			args:    []string{"--server-address", "https://styrmin.example", "--pod-selector", "a in"},
@@ -89,11 +93,11 @@ func TestParseOptionsReadsFlagsThenEnvironment(t *testing.T) {
 }
 
 func TestTheOperatorAloneNeedsNoServer(t *testing.T) {
-	o, err := parseOptions([]string{"--disable", "reporter"}, &bytes.Buffer{})
+	o, err := parseOptions([]string{"--disable", "worker,reporter"}, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.enabled(partReporter) || !o.enabled(partOperator) {
+	if o.enabled(partReporter) || o.enabled(partWorker) || !o.enabled(partOperator) {
 		t.Errorf("want the operator alone, got disabled %v", o.disabled)
 	}
 }
