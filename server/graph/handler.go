@@ -79,7 +79,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuseError(w, r, err)
 		return
 	}
-	ctx = withCaller(ctx, caller)
+	ctx = withLoaders(withCaller(ctx, caller), h.resolver.Store)
 	params, size, err := readParams(w, r, caller)
 	if err != nil {
 		h.refuseError(w, r, err)

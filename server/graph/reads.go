@@ -31,7 +31,7 @@ func (r queryResolver) Cluster(ctx context.Context, id string) (*server.Cluster,
 	return orNull(&cluster, err)
 }
 
-// Deployments lists deployments; an agent sees those of its cluster.
+// Deployments lists deployments, deleted ones on request alone; an agent sees those of its cluster.
 func (r queryResolver) Deployments(ctx context.Context, filter *store.DeploymentFilter) ([]server.Deployment, error) {
 	wanted := deref(filter)
 	if caller := callerOf(ctx); caller.Role == server.RoleAgent {
@@ -70,12 +70,12 @@ func (r queryResolver) DeploymentStatuses(
 
 // Observed returns what was last reported of a deployment, or null.
 func (r deploymentResolver) Observed(ctx context.Context, deployment *server.Deployment) (*server.DeploymentStatus, error) {
-	return r.Store.Observed(ctx, deployment.ID)
+	return loadersOf(ctx).observed.Load(ctx, deployment.ID)
 }
 
 // Pods lists the observed pods of a deployment.
 func (r deploymentResolver) Pods(ctx context.Context, deployment *server.Deployment) ([]server.PodStatus, error) {
-	return r.Store.PodsOf(ctx, deployment.ID)
+	return loadersOf(ctx).pods.Load(ctx, deployment.ID)
 }
 
 // orNull answers null for what does not exist, as the schema wants it of a

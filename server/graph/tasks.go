@@ -95,13 +95,13 @@ func (r queryResolver) Task(ctx context.Context, id string) (*Task, error) {
 
 // Tasks lists the newest tasks of a deployment.
 func (r deploymentResolver) Tasks(ctx context.Context, deployment *server.Deployment, first int) ([]Task, error) {
-	family, ids, err := r.Store.TasksOf(ctx, *deployment, first)
+	found, err := loadersOf(ctx).tasks.Load(ctx, newestTasks{deployment, first})
 	if err != nil {
 		return nil, err
 	}
-	reader := r.reader(family)
-	tasks := make([]Task, len(ids))
-	for i, id := range ids {
+	reader := r.reader(found.TaskFamily)
+	tasks := make([]Task, len(found.Newest))
+	for i, id := range found.Newest {
 		tasks[i] = *reader.task(id)
 	}
 	return tasks, nil
@@ -109,5 +109,8 @@ func (r deploymentResolver) Tasks(ctx context.Context, deployment *server.Deploy
 
 // Instance returns what should run, or null.
 func (r deploymentResolver) Instance(ctx context.Context, deployment *server.Deployment) (*server.Instance, error) {
-	return r.Store.WrittenInstance(ctx, *deployment)
+	if deployment.WrittenInstanceID == nil {
+		return nil, nil
+	}
+	return loadersOf(ctx).instances.Load(ctx, *deployment.WrittenInstanceID)
 }

@@ -156,9 +156,9 @@ func TestR5OfSeveralObjectsTheOneThatStaysSpeaks(t *testing.T) {
 		report.Header.Complete = false
 		w.deploymentReport(report)
 		w.want("the status", server.DeploymentRunning, w.deployment("uid-shop").Status)
-		observed, err := w.store.Observed(w.Context(), "uid-shop")
+		observed, err := w.store.ObservedOf(w.Context(), []string{"uid-shop"})
 		w.must(err)
-		w.want("the object that speaks", "styrmin", observed.Namespace)
+		w.want("the object that speaks", "styrmin", observed["uid-shop"].Namespace)
 	})
 }
 
@@ -196,9 +196,9 @@ func TestPodsBelongToTheDeploymentOfTheirNamespace(t *testing.T) {
 		w.want("the owner before the deployment is known", nil, owner())
 		w.deployments(object("shop"))
 		w.want("the owner", "uid-shop", owner())
-		pods, err := w.store.PodsOf(w.Context(), "uid-shop")
+		pods, err := w.store.PodsOf(w.Context(), []string{"uid-shop", "none"})
 		w.must(err)
-		w.want("the deployment's pods", 1, len(pods))
+		w.want("the deployments' pods", []int{1, 0}, []int{len(pods["uid-shop"]), len(pods["none"])})
 
 		moved := object("shop")
 		other := "elsewhere"

@@ -5,7 +5,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -14,6 +13,9 @@ import (
 
 // MaxPage bounds the rows of one page.
 const MaxPage = 5000
+
+// MaxDeployments bounds the deployments of one answer, which has no pages.
+const MaxDeployments = 5000
 
 // PodStatusFilter picks pods; nil fields pick all.
 type PodStatusFilter struct {
@@ -34,9 +36,10 @@ type DeploymentStatusFilter struct {
 type DeploymentFilter struct {
 	ClusterID   *string
 	Environment *string
-	Status      *server.DeploymentStatusName
-	Internal    *bool
-	Name        *string
+	// Status nil picks all but the deleted ones.
+	Status   *server.DeploymentStatusName
+	Internal *bool
+	Name     *string
 }
 
 // Page is a part of an ordered list.
@@ -106,7 +109,8 @@ func (s *Store) DeploymentStatuses(ctx context.Context, filter DeploymentStatusF
 	return deploymentStatuses(rows), nil
 }
 
-// Deployments returns the deployments by name.
+// Deployments returns the deployments by name. More than MaxDeployments are
+// TOO_LARGE: nothing is left out silently.
 func (s *Store) Deployments(ctx context.Context, filter DeploymentFilter) ([]server.Deployment, error) {
 	var rows []deploymentRow
 	err := s.read(ctx, "deployments", func(ctx context.Context, db bun.IDB) error {
@@ -114,12 +118,18 @@ func (s *Store) Deployments(ctx context.Context, filter DeploymentFilter) ([]ser
 		query = where(query, "cluster_id = ?", filter.ClusterID)
 		query = where(query, "environment = ?", filter.Environment)
 		query = where(query, "status = ?", filter.Status)
+		if filter.Status == nil {
+			query = query.Where("status <> ?", server.DeploymentDeleted)
+		}
 		query = where(query, "internal = ?", filter.Internal)
 		query = where(query, "name = ?", filter.Name)
-		return query.Order("cluster_id", "name", "created_at", "id").Scan(ctx)
+		return query.Order("cluster_id", "name", "created_at", "id").Limit(MaxDeployments + 1).Scan(ctx)
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(rows) > MaxDeployments {
+		return nil, server.Errorf(server.CodeTooLarge, "there are more than %d deployments: pick some by the filter", MaxDeployments)
 	}
 	deployments := make([]server.Deployment, len(rows))
 	for i := range rows {
@@ -138,20 +148,6 @@ func (s *Store) Deployment(ctx context.Context, id string) (server.Deployment, e
 		return server.Deployment{}, err
 	}
 	return row.Deployment, nil
-}
-
-// Observed returns what was last reported of a deployment, or nil.
-func (s *Store) Observed(ctx context.Context, deploymentID string) (*server.DeploymentStatus, error) {
-	statuses, err := s.DeploymentStatuses(ctx, DeploymentStatusFilter{DeploymentID: &deploymentID}, Page{First: MaxPage})
-	if err != nil {
-		return nil, fmt.Errorf("reading what was observed: %w", err)
-	}
-	return server.Prevailing(statuses), nil
-}
-
-// PodsOf returns all observed pods of a deployment.
-func (s *Store) PodsOf(ctx context.Context, deploymentID string) ([]server.PodStatus, error) {
-	return s.PodStatuses(ctx, PodStatusFilter{DeploymentID: &deploymentID}, Page{First: MaxPage})
 }
 
 func where[T any](query *bun.SelectQuery, condition string, value *T) *bun.SelectQuery {

@@ -46,30 +46,6 @@ func (s *Store) Task(ctx context.Context, caller server.Identity, id string) (Ta
 	return family, err
 }
 
-// TasksOf returns the newest tasks of a deployment with their families, and
-// the ids of those tasks, newest first.
-func (s *Store) TasksOf(ctx context.Context, deployment server.Deployment, first int) (TaskFamily, []string, error) {
-	if first < 1 || first > MaxPage {
-		return TaskFamily{}, nil, server.InvalidInput("first", "%d is not within 1 and %d", first, MaxPage)
-	}
-	family := TaskFamily{Deployment: deployment}
-	var ids []string
-	err := s.read(ctx, "tasks of deployment", func(ctx context.Context, db bun.IDB) error {
-		var rows []taskRow
-		err := selectTasks(db, &rows).Where("t.deployment_id = ?", deployment.ID).
-			OrderExpr("t.position DESC").Limit(int64(first)).Scan(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range rows {
-			ids = append(ids, rows[i].ID)
-		}
-		family.Tasks, err = withFamilies(ctx, db, rows)
-		return err
-	})
-	return family, ids, err
-}
-
 // TaskCount is how many tasks of a kind have a result.
 type TaskCount struct {
 	Kind   server.TaskKind
@@ -85,19 +61,4 @@ func (s *Store) CountTasks(ctx context.Context) ([]TaskCount, error) {
 			Group("kind", "result").Order("kind", "result").Scan(ctx, &counts)
 	})
 	return counts, err
-}
-
-// WrittenInstance returns the newest instance whose write was recorded, or nil.
-func (s *Store) WrittenInstance(ctx context.Context, deployment server.Deployment) (*server.Instance, error) {
-	if deployment.WrittenInstanceID == nil {
-		return nil, nil
-	}
-	row := new(instanceRow)
-	err := s.read(ctx, "instance", func(ctx context.Context, db bun.IDB) error {
-		return db.NewSelect().Model(row).Where("id = ?", *deployment.WrittenInstanceID).Scan(ctx)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &row.Instance, nil
 }

@@ -88,9 +88,10 @@ func TestTasksComeBackAsTheyWereMade(t *testing.T) {
 		instance := w.writeOf("worker", task.ID)
 		w.finish("worker", task.ID)
 
-		stored, err := w.store.WrittenInstance(w.Context(), w.deployment(task.DeploymentID))
+		written := *w.deployment(task.DeploymentID).WrittenInstanceID
+		instances, err := w.store.WrittenInstances(w.Context(), []string{written})
 		w.must(err)
-		w.want("the instance", instance.ID, stored.ID)
+		stored := instances[instance.ID]
 		var want, got any
 		w.must(json.Unmarshal(instance.Spec, &want))
 		w.must(json.Unmarshal(stored.Spec, &got))

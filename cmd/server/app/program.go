@@ -96,6 +96,7 @@ func (p *Program) Run(ctx context.Context) error {
 	if p.metrics != nil {
 		go func() { ended <- p.metrics.Serve(p.metricsListener) }()
 	}
+	stopPruning := p.startPruning(ctx)
 	var failed error
 	select {
 	case <-ctx.Done():
@@ -103,8 +104,26 @@ func (p *Program) Run(ctx context.Context) error {
 	case failed = <-ended:
 		failed = fmt.Errorf("serving: %w", failed)
 	}
+	stopPruning()
 	//nolint:contextcheck // The context that ended the program cannot wait for its requests.
 	return errors.Join(failed, p.drain(), p.close())
+}
+
+// startPruning keeps what is old from growing, until the returned function is
+// called.
+func (p *Program) startPruning(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ticker := time.NewTicker(pruneInterval)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		keepPruned(ctx, p.store, p.log, ticker.C)
+	}()
+	return func() {
+		cancel()
+		ticker.Stop()
+		<-ended
+	}
 }
 
 func (p *Program) serve() error {
