@@ -104,11 +104,25 @@ func shopSpec(version string) map[string]any {
 // create asks for the shop and returns the task.
 func (s *stage) create(spec map[string]any) string {
 	s.Helper()
-	task := s.asUser(`mutation ($c: ID!, $e: String!, $s: JSON!) {
-		do: createDeployment(input: {name: "shop", clusterId: $c, environment: $e, spec: $s}) { id deploymentId } }`,
-		map[string]any{"c": s.clusterID, "e": s.environment, "s": spec})
-	s.deployment = task["deploymentId"].(string)
-	return task["id"].(string)
+	task, deployment := s.createNamed("shop", spec)
+	s.deployment = deployment
+	return task
+}
+
+// createNamed asks for another deployment beside the shop.
+func (s *stage) createNamed(name string, spec map[string]any) (task, deployment string) {
+	s.Helper()
+	made := s.asUser(`mutation ($n: String!, $c: ID!, $e: String!, $s: JSON!) {
+		do: createDeployment(input: {name: $n, clusterId: $c, environment: $e, spec: $s}) { id deploymentId } }`,
+		map[string]any{"n": name, "c": s.clusterID, "e": s.environment, "s": spec})
+	return made["id"].(string), made["deploymentId"].(string)
+}
+
+// running creates the shop and waits until it runs.
+func (s *stage) running(spec map[string]any) {
+	s.Helper()
+	s.wantResult(s.create(spec), "SUCCEEDED", "")
+	s.wantStatus("RUNNING")
 }
 
 // change asks for a change of the shop and returns the task.

@@ -1,0 +1,107 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// readings are the calls that change nothing; what happens between two of them is
+// the same as what happens between the calls around them.
+var readings = []string{"VisibleDeployments", "ClaimNothing", "RenewTaskLease", "ReadTask", "ReadWrittenSpec"}
+
+// crasher ends a worker at the n-th call that changes something: before it is made,
+// or before the worker hears that it was.
+type crasher struct {
+	at      int
+	answers bool
+
+	mu      sync.Mutex
+	seen    int
+	crashed string
+}
+
+func (c *crasher) hook(answers bool) func(string) bool {
+	return func(call string) bool {
+		// Whether a claim brings a task is known by its answer alone.
+		if slices.Contains(readings, call) || answers != c.answers || !answers && call == "ClaimTask" {
+			return false
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.seen++
+		if c.seen != c.at {
+			return false
+		}
+		c.crashed = call
+		return true
+	}
+}
+
+// TestW3AWorkerThatCrashesAnywhereChangesNoOutcome: an application is created,
+// upgraded with hooks, and deleted; its worker is killed at one point of that,
+// and another goes on. Every point is tried.
+func TestW3AWorkerThatCrashesAnywhereChangesNoOutcome(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it tells the story some sixty times")
+	}
+	t.Parallel()
+	for _, answers := range []bool{false, true} {
+		name := "before a call is made"
+		if answers {
+			name = "before its answer arrives"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			undisturbed := &crasher{answers: answers}
+			crashStory(t, undisturbed)
+			if undisturbed.seen < 20 {
+				t.Fatalf("the story has %d calls only", undisturbed.seen)
+			}
+			for point := 1; point <= undisturbed.seen; point++ {
+				t.Run(fmt.Sprintf("call %d", point), func(t *testing.T) {
+					t.Parallel()
+					c := &crasher{at: point, answers: answers}
+					crashStory(t, c)
+					if c.crashed == "" {
+						t.Error("the worker was not killed")
+					}
+				})
+			}
+		})
+	}
+}
+
+func crashStory(t *testing.T, c *crasher) {
+	s := newStage(t)
+	first := s.startWorker(func(h *hands, _ *Options) { h.before, h.after = c.hook(false), c.hook(true) })
+	replaced := make(chan struct{})
+	go func() {
+		defer close(replaced)
+		select {
+		case <-first.done:
+			s.startWorker()
+		case <-t.Context().Done():
+		}
+	}()
+	s.running(shopSpec("2.4.0"))
+	written := s.history()
+	upgrade := s.upgrade("2.5.0")
+	watched := s.neverRunning(upgrade)
+	s.wantResult(upgrade, "SUCCEEDED", "")
+	watched()
+	s.wantStatus("RUNNING")
+	want := []string{"2.4.0 running: true", "2.4.0 running: false", "2.5.0 running: false", "2.5.0 running: true"}
+	if got := slices.Compact(written()); !slices.Equal(got, want) {
+		t.Errorf("killed at %q, %v was written", c.crashed, got)
+	}
+	s.wantResult(s.change("deleteDeployment(id: $d)"), "SUCCEEDED", "")
+	s.wantStatus("DELETED")
+	if s.object() != nil {
+		t.Errorf("killed at %q, the object is left", c.crashed)
+	}
+}
