@@ -38,7 +38,6 @@ func CacheByObject() map[client.Object]cache.ByObject {
 		&appsv1.Deployment{}:  {Transform: leanWorkload},
 		&appsv1.StatefulSet{}: {Transform: leanWorkload},
 		&appsv1.DaemonSet{}:   {Transform: leanWorkload},
-		&corev1.Secret{}:      {Transform: leanMetadata},
 	}
 }
 
@@ -56,6 +55,7 @@ func newMadeCache(mgr ctrl.Manager) (cache.Cache, error) {
 		Mapper:               mgr.GetRESTMapper(),
 		DefaultLabelSelector: labels.NewSelector().Add(*exists),
 		DefaultTransform:     cache.TransformStripManagedFields(),
+		ByObject:             map[client.Object]cache.ByObject{&corev1.Secret{}: {Transform: leanMetadata}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of what the operator made: %w", err)

@@ -43,6 +43,11 @@ var (
 		Buckets: prometheus.ExponentialBuckets(1, 2, 12),
 	})
 
+	startProblems = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "styrmin_operator_start_problems",
+		Help: "Permissions and status fields that the operator lacks; the log and the readiness probe name them.",
+	})
+
 	writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "styrmin_operator_writes_total",
 		Help: "Writes to the API server, by verb and kind. Settled deployments cost none.",
@@ -50,7 +55,7 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(deploymentState, phaseChanges, failures, rolloutDuration, writes)
+	metrics.Registry.MustRegister(deploymentState, phaseChanges, failures, rolloutDuration, startProblems, writes)
 }
 
 func countWrite(verb, kind string) { writes.WithLabelValues(verb, kind).Inc() }

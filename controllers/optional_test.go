@@ -5,6 +5,8 @@ package controllers
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,7 +108,10 @@ func TestO9APIsThatComeLater(t *testing.T) {
 	checkTakenAway(t, c, routed, old)
 	routed.delete()
 	routed.waitGone()
-	checkPrunedStatus(t, c, plain)
+	t.Run("case H01: an older CustomResourceDefinition", func(t *testing.T) {
+		plain.t = t
+		checkOutdatedCRD(t, c, plain)
+	})
 }
 
 // checkTakenAway uninstalls Traefik and installs it again.
@@ -134,33 +139,49 @@ func checkTakenAway(t *testing.T, c client.Client, f *fixture, crds []*apiextens
 	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
 }
 
-// checkPrunedStatus installs an older CustomResourceDefinition (H01).
-func checkPrunedStatus(t *testing.T, c client.Client, f *fixture) {
+// checkOutdatedCRD installs an older CustomResourceDefinition (H01): nothing of a
+// rollout is written, the object says why, and it heals with the definition.
+func checkOutdatedCRD(t *testing.T, c client.Client, f *fixture) {
 	t.Helper()
 	if err := checkServedSchema(t.Context(), c); err != nil {
 		t.Errorf("the schema of this version: %v", err)
 	}
-	eventually(t, "installing an older CustomResourceDefinition", func() error {
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := c.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
-			return err
-		}
-		delete(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties, "instanceId")
-		return c.Update(t.Context(), crd)
-	})
-	err := checkServedSchema(t.Context(), c)
-	if err == nil || !strings.Contains(err.Error(), "lacks status fields of this version (instanceId)") {
-		t.Errorf("the schema of an older version: %v", err)
+	var full apiextensionsv1.JSONSchemaProps
+	change := func(do func(map[string]apiextensionsv1.JSONSchemaProps)) {
+		t.Helper()
+		eventually(t, "changing the CustomResourceDefinition", func() error {
+			crd := &apiextensionsv1.CustomResourceDefinition{}
+			if err := c.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
+				return err
+			}
+			do(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties)
+			return c.Update(t.Context(), crd)
+		})
 	}
-	eventually(t, "the field to be dropped", func() error {
+	change(func(status map[string]apiextensionsv1.JSONSchemaProps) {
+		full = status["instanceId"]
+		delete(status, "instanceId")
+	})
+	want := "the CustomResourceDefinition " + crdName + " lacks status fields of this version (instanceId): apply the one of this version"
+	if err := checkServedSchema(t.Context(), c); err == nil || err.Error() != want {
+		t.Errorf("the schema of an older version: %v, want %s", err, want)
+	}
+	review := &startReview{client: c, live: c}
+	if problems := review.look(t.Context()); len(problems) != 1 || problems[0] != want {
+		t.Errorf("the review found %q, want %s", problems, want)
+	}
+	eventually(t, "the object to say so", func() error {
 		d := f.get()
-		d.Spec.InstanceID += "+"
-		if err := f.client.Update(t.Context(), d); err != nil {
-			return err
+		if d.Status.InstanceID != "" { // Read with the schema of before.
+			d.Spec.InstanceID += "+"
+			return errors.Join(errText("the field is still served"), f.client.Update(t.Context(), d))
 		}
-		if d.Status.InstanceID != "" {
-			return errText("it is still there")
+		ready := apimeta.FindStatusCondition(d.Status.Conditions, styrminv1.ConditionReady)
+		if d.Status.Phase != styrminv1.PhaseFailed || ready.Reason != styrminv1.ReasonOutdatedCRD || d.Status.Message != want {
+			return fmt.Errorf("it is %s, %s: %s", d.Status.Phase, ready.Reason, d.Status.Message)
 		}
 		return nil
 	})
+	change(func(status map[string]apiextensionsv1.JSONSchemaProps) { status["instanceId"] = full })
+	f.waitFor(f.get().Spec.InstanceID, styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
 }

@@ -7,13 +7,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,7 +63,7 @@ func permissions(role *rbacv1.ClusterRole) map[string]bool {
 		for _, verb := range rule.Verbs {
 			for _, resource := range rule.Resources {
 				for _, group := range rule.APIGroups {
-					out[permission(verb, resource, group)] = true
+					out[permissionName(verb, resource, group)] = true
 				}
 			}
 		}
@@ -67,7 +71,7 @@ func permissions(role *rbacv1.ClusterRole) map[string]bool {
 	return out
 }
 
-func permission(verb, resource, group string) string {
+func permissionName(verb, resource, group string) string {
 	if group != "" {
 		resource += "." + group
 	}
@@ -140,9 +144,9 @@ func TestCaseH02ShippedRole(t *testing.T) {
 			verbs = append(verbs, "list")
 		}
 		for _, verb := range verbs {
-			used[permission(verb, r.resource, r.group)] = true
+			used[permissionName(verb, r.resource, r.group)] = true
 			if r.group == traefikGroups[0].Group { // The old group is used in the same way.
-				used[permission(verb, r.resource, traefikGroups[1].Group)] = true
+				used[permissionName(verb, r.resource, traefikGroups[1].Group)] = true
 			}
 		}
 	}
@@ -157,17 +161,101 @@ func TestCaseH02ShippedRole(t *testing.T) {
 	}
 }
 
-// TestCaseH02SecretsAreNotCached: their contents are read one by one.
+// TestCaseH02ReviewKnowsTheRole: what the review asks for is what the markers make.
+func TestCaseH02ReviewKnowsTheRole(t *testing.T) {
+	shipped := permissions(shippedRole(t))
+	reviewed := map[string]bool{}
+	for _, p := range neededPermissions() {
+		name := permissionName(p.verb, p.resource, p.group)
+		reviewed[name] = true
+		if !shipped[name] {
+			t.Errorf("the role lacks %s, which the operator needs", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(shipped)) {
+		if by := notSeen[name]; !reviewed[name] && by != "the worker" && by != "the reporter, for the cluster's UID" {
+			t.Errorf("the role has %s, which the review does not ask for", name)
+		}
+	}
+}
+
+// TestCaseH02MissingPermissionsAreNamed: each by its verb and resource, until the
+// role has it.
+func TestCaseH02MissingPermissionsAreNamed(t *testing.T) {
+	config, role := restricted(t)
+	admin := newClient(t, apiServer)
+	all := role.DeepCopy().Rules
+	for i := range role.Rules {
+		rule := &role.Rules[i]
+		if slices.Contains(rule.Resources, "services") {
+			rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool { return verb == "patch" })
+		}
+		if slices.Contains(rule.Resources, "styrmindeployments/status") {
+			rule.Verbs = []string{"get"}
+		}
+	}
+	if err := admin.Update(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	mgr := newManager(t, config, nil, nil)
+	review := &startReview{
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), cache: mgr.GetCache(),
+		interval: 50 * time.Millisecond, asked: make(chan struct{}, 1),
+	}
+	if err := mgr.Add(review); err != nil {
+		t.Fatal(err)
+	}
+	if err := review.check(nil); err == nil {
+		t.Error("the operator is ready before it has looked")
+	}
+	start(t, mgr)
+	lacks := func(what string) string { return "the operator may not " + what + ": its role lacks that" }
+	want := strings.Join([]string{
+		lacks("patch styrmindeployments/status.styrmin.io"), lacks("patch namespaces"), lacks("patch secrets"), lacks("patch services"),
+	}, "; ")
+	eventually(t, "the permissions to be named", func() error {
+		if err := review.check(nil); err == nil || err.Error() != want {
+			return fmt.Errorf("the check says: %w", err)
+		}
+		return nil
+	})
+	if got := testutil.ToFloat64(startProblems); got != 4 {
+		t.Errorf("%v problems are counted, want 4", got)
+	}
+	role.Rules = all
+	if err := admin.Update(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the operator to be ready", func() error { return review.check(nil) })
+}
+
+// TestCaseH02SecretsAreNotCached: their contents are read one by one, and of their
+// metadata only what the operator made and what may be copied is watched.
 func TestCaseH02SecretsAreNotCached(t *testing.T) {
 	w := &wire{}
 	startOperator(t, w.tapped(apiServer), fast(), nil)
 	simulate(t, apiServer)
 	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.key.Namespace, Name: "source"}}
+	if err := f.client.Create(t.Context(), source); err != nil {
+		t.Fatal(err)
+	}
+	d.Spec.Secrets = append(d.Spec.Secrets, styrminv1.SecretSpec{Name: "copy", FromSecret: &styrminv1.SecretReference{Name: "source"}})
 	f.create(d)
 	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
-	for _, r := range w.all(func(r request) bool { return r.resource == "secrets" }) {
-		if (r.verb == "list" || r.verb == "watch") && !r.metadataOnly {
+	watched := w.all(func(r request) bool { return r.resource == "secrets" && (r.verb == "list" || r.verb == "watch") })
+	seen := map[bool]bool{}
+	for _, r := range watched {
+		copies := r.namespace == f.key.Namespace
+		seen[copies] = true
+		if !r.metadataOnly {
 			t.Errorf("secrets were read as a whole by %s", r)
 		}
+		if !copies && !strings.HasPrefix(r.selector, styrminv1.LabelDeploymentID) {
+			t.Errorf("foreign secrets were read by %s with selector %q", r, r.selector)
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("the test saw only %v", watched)
 	}
 }

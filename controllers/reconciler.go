@@ -37,10 +37,11 @@ const conflictRetry = time.Second
 type reconciler struct {
 	// client writes, and reads through no cache of its own.
 	client client.Client
-	// cached reads what the manager's cache holds: StyrminDeployments, pods,
-	// workloads, metadata of secrets.
+	// cached reads what the manager's cache holds: StyrminDeployments, pods and
+	// workloads.
 	cached client.Reader
-	// made reads what the operator made, by the label that it puts on it.
+	// made reads what the operator made, by the label that it puts on it; of
+	// secrets the metadata.
 	made client.Reader
 	// live reads from the API server.
 	live client.Reader
@@ -50,6 +51,8 @@ type reconciler struct {
 	recorder recorder.EventRecorder
 	opts     Options
 	secrets  secretMemory
+	sources  *copiedSecrets
+	review   *startReview
 }
 
 // Reconcile brings one StyrminDeployment a step further and writes down in its
@@ -64,6 +67,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("reading the StyrminDeployment: %w", err)
 	}
 	s := newScope(d, r.opts.Clock.Now())
+	if r.isStillOutdated(ctx, s) {
+		return ctrl.Result{RequeueAfter: r.opts.RecheckInterval}, nil
+	}
 	work := r.reconcileRollout
 	if !d.DeletionTimestamp.IsZero() {
 		work = r.reconcileDeletion
@@ -72,6 +78,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if apierrors.IsConflict(err) {
 		log.FromContext(ctx).V(1).Info("Met a newer object, starting over", "reason", err.Error())
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	var outdated *outdatedCRDError
+	if errors.As(err, &outdated) {
+		return ctrl.Result{RequeueAfter: r.opts.RecheckInterval}, r.reportOutdated(ctx, s, outdated)
 	}
 	return ctrl.Result{RequeueAfter: after}, err
 }

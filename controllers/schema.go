@@ -11,13 +11,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -27,15 +27,22 @@ import (
 // crdName is the CustomResourceDefinition that the operator's writes depend on.
 const crdName = "styrmindeployments.styrmin.io"
 
-// errPrunedStatus says that the API server dropped what was written: an older
-// CustomResourceDefinition is installed. It is tried again with backoff.
-var errPrunedStatus = errors.New(
-	"the API server dropped status.instanceId: the CustomResourceDefinition " + crdName + " is too old, apply the one of this version")
+// outdatedCRDError says that an older CustomResourceDefinition is installed than
+// this operator was made with (H01).
+type outdatedCRDError struct {
+	// missing are the status fields that it lacks.
+	missing []string
+}
 
-// checkServedSchema returns an error where the installed
+func (e *outdatedCRDError) Error() string {
+	return fmt.Sprintf("the CustomResourceDefinition %s lacks status fields of this version (%s): apply the one of this version",
+		crdName, strings.Join(e.missing, ", "))
+}
+
+// checkServedSchema returns an outdatedCRDError where the installed
 // CustomResourceDefinition lacks a status field that the operator writes. The
-// API server drops such a field without an error, and with it what keeps
-// reports about one rollout apart from those about the next (H01).
+// API server drops such a field, or refuses the whole status, and with it goes
+// what keeps reports about one rollout apart from those about the next (H01).
 func checkServedSchema(ctx context.Context, reader client.Reader) error {
 	u := &unstructured.Unstructured{} // So that a manager's scheme need not have the type.
 	u.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
@@ -52,28 +59,47 @@ func checkServedSchema(ctx context.Context, reader client.Reader) error {
 			continue
 		}
 		if missing := missingStatusFields(version.Schema); len(missing) > 0 {
-			return fmt.Errorf("the CustomResourceDefinition %s lacks status fields of this version (%s); apply the one of this version",
-				crdName, strings.Join(missing, ", "))
+			return &outdatedCRDError{missing: missing}
 		}
 		return nil
 	}
-	return fmt.Errorf("the CustomResourceDefinition %s does not serve %s", crdName, styrminv1.GroupVersion.Version)
+	return fmt.Errorf("the CustomResourceDefinition %s does not serve %s: apply the one of this version", crdName, styrminv1.GroupVersion.Version)
 }
 
-// servedSchemaChecker is checkServedSchema as a readiness check. It asks until
-// it has seen the schema once.
-func servedSchemaChecker(reader client.Reader) healthz.Checker {
-	var seen atomic.Bool
-	return func(req *http.Request) error {
-		if seen.Load() {
-			return nil
-		}
-		if err := checkServedSchema(req.Context(), reader); err != nil {
-			return err
-		}
-		seen.Store(true)
-		return nil
+// explainWrite returns why a status could not be written, where an outdated
+// CustomResourceDefinition is the reason. The API server answers an apply of
+// fields that it does not know with an error that has no reason of its own.
+func (r *reconciler) explainWrite(ctx context.Context, err error) error {
+	var refused apierrors.APIStatus
+	if !errors.As(err, &refused) || refused.Status().Code != http.StatusInternalServerError {
+		return err
 	}
+	var outdated *outdatedCRDError
+	if errors.As(checkServedSchema(ctx, r.live), &outdated) {
+		return outdated
+	}
+	return err
+}
+
+// reportOutdated writes what a status can say without the fields that the
+// installed CustomResourceDefinition lacks, and nothing of a rollout: no report
+// may take the phase of one for that of another.
+func (r *reconciler) reportOutdated(ctx context.Context, s *scope, outdated *outdatedCRDError) error {
+	log.FromContext(ctx).Error(outdated, "Cannot work on StyrminDeployments")
+	r.review.again()
+	status := *s.status.DeepCopy()
+	status.Phase, status.DisplayState = styrminv1.PhaseFailed, styrminv1.DisplayStateError
+	status.Message = outdated.Error()
+	setCondition(&status, s.now, styrminv1.ConditionReady, failed(styrminv1.ReasonOutdatedCRD, status.Message))
+	_, err := r.applyStatus(ctx, s, status, outdated.missing)
+	return err
+}
+
+// isStillOutdated tells whether the last reconcile met an outdated
+// CustomResourceDefinition that is still installed: then there is nothing to do.
+func (r *reconciler) isStillOutdated(ctx context.Context, s *scope) bool {
+	var outdated *outdatedCRDError
+	return s.readyReason() == styrminv1.ReasonOutdatedCRD && errors.As(checkServedSchema(ctx, r.live), &outdated)
 }
 
 // missingStatusFields compares the schema with the status type of this version.

@@ -21,8 +21,13 @@ import (
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
-// Secrets are watched by their metadata and read one by one: their contents are
-// in no cache (H02).
+// Of secrets the operator keeps metadata alone, and of few: those that it made, by
+// their label, and those beside a StyrminDeployment that copies one (sources.go).
+// Their contents are in no cache; each is read by itself when it is written
+// (H02). The role must still be for all namespaces, since nobody knows beforehand
+// where StyrminDeployments are and which namespaces they name, and RBAC knows no
+// labels. Without list and watch the operator would have to ask for every secret
+// again and again: a thousand settled deployments would cost more than watches.
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 
 // annotationCopiedFrom marks a copied Secret with the one it is copied from.
@@ -51,13 +56,13 @@ func (r *reconciler) ensureSecrets(ctx context.Context, s *scope) error {
 // is copied from, has changed since they were last found right.
 func (r *reconciler) ensureSecret(ctx context.Context, s *scope, spec *styrminv1.SecretSpec) error {
 	key := client.ObjectKey{Namespace: s.namespace, Name: spec.Name}
-	version, err := r.secretVersion(ctx, key)
+	version, err := secretVersion(ctx, r.made, key)
 	if err != nil {
 		return err
 	}
 	seen := version
 	if spec.FromSecret != nil {
-		source, err := r.secretVersion(ctx, client.ObjectKey{Namespace: s.deployment.Namespace, Name: spec.FromSecret.Name})
+		source, err := r.sources.version(ctx, client.ObjectKey{Namespace: s.deployment.Namespace, Name: spec.FromSecret.Name})
 		if err != nil {
 			return err
 		}
@@ -180,7 +185,7 @@ func randomValue(n int) ([]byte, error) {
 // pruneCopies removes copied secrets that the spec no longer has.
 func (r *reconciler) pruneCopies(ctx context.Context, s *scope, wanted map[string]bool) error {
 	list := secretMetadataList()
-	made, err := listMade(ctx, r.cached, s, list)
+	made, err := listMade(ctx, r.made, s, list)
 	if err != nil {
 		return err
 	}
@@ -195,11 +200,11 @@ func (r *reconciler) pruneCopies(ctx context.Context, s *scope, wanted map[strin
 	return nil
 }
 
-// secretVersion returns what identifies a secret's very contents, from the
-// cache of metadata; empty where there is none.
-func (r *reconciler) secretVersion(ctx context.Context, key client.ObjectKey) (string, error) {
+// secretVersion returns what identifies a secret's very contents, from a cache
+// of metadata; empty where there is none.
+func secretVersion(ctx context.Context, reader client.Reader, key client.ObjectKey) (string, error) {
 	secret := secretMetadata()
-	err := r.cached.Get(ctx, key, secret)
+	err := reader.Get(ctx, key, secret)
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}

@@ -77,18 +77,30 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error
 		scheme:   mgr.GetScheme(),
 		recorder: mgr.GetEventRecorder(styrminv1.FieldOwner),
 		opts:     opts,
+		review: &startReview{
+			client: mgr.GetClient(), live: mgr.GetAPIReader(), cache: mgr.GetCache(),
+			interval: opts.RecheckInterval, asked: make(chan struct{}, 1),
+		},
 		optional: &optionalAPIs{
 			mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(), cache: made,
 			watched: map[schema.GroupVersionKind]bool{},
 		},
 	}
-	r.optional.watcher, err = r.build(mgr, made)
+	built, err := r.build(mgr, made)
 	if err != nil {
 		return fmt.Errorf("building the operator's controller: %w", err)
 	}
+	r.optional.watcher = built
+	r.sources = &copiedSecrets{
+		mgr: mgr, watcher: built, caches: map[string]cache.Cache{},
+		handler: handler.EnqueueRequestsFromMapFunc(r.sourceRequests),
+	}
+	if err := mgr.Add(r.review); err != nil {
+		return fmt.Errorf("adding the operator's review: %w", err)
+	}
 	for name, check := range map[string]healthz.Checker{
-		"served-schema":  servedSchemaChecker(mgr.GetAPIReader()),
-		"operator-cache": syncedChecker(mgr.GetCache(), made),
+		"operator-review": r.review.check,
+		"operator-cache":  syncedChecker(mgr.GetCache(), made),
 	} {
 		if err := mgr.AddReadyzCheck(name, check); err != nil {
 			return fmt.Errorf("adding the readiness check %s: %w", name, err)
@@ -111,8 +123,7 @@ func (r *reconciler) build(mgr ctrl.Manager, made cache.Cache) (controller.Contr
 	for _, obj := range []client.Object{&corev1.Pod{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}} {
 		b = b.Watches(obj, inTarget)
 	}
-	b = b.WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.secretRequests))
-	for _, obj := range []client.Object{&corev1.Namespace{}, &corev1.Service{}, &networkingv1.NetworkPolicy{}} {
+	for _, obj := range []client.Object{secretMetadata(), &corev1.Namespace{}, &corev1.Service{}, &networkingv1.NetworkPolicy{}} {
 		b = b.WatchesRawSource(source.Kind(made, obj, handler.EnqueueRequestsFromMapFunc(ownerRequests)))
 	}
 	return b.Build(r)

@@ -208,9 +208,25 @@ func (r *reconciler) writeStatus(ctx context.Context, s *scope, status styrminv1
 	if equality.Semantic.DeepEqual(s.status, status) {
 		return nil
 	}
+	written, err := r.applyStatus(ctx, s, status, nil)
+	if err == nil && written.InstanceID != status.InstanceID {
+		err = &outdatedCRDError{missing: []string{"instanceId"}} // The API server dropped it.
+	}
+	return err
+}
+
+// applyStatus applies a status without some of its fields, and returns it as the
+// API server has it then.
+func (r *reconciler) applyStatus(ctx context.Context, s *scope, status styrminv1.StyrminDeploymentStatus, without []string) (
+	styrminv1.StyrminDeploymentStatus, error,
+) {
+	written := styrminv1.StyrminDeploymentStatus{}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
-		return fmt.Errorf("converting the status: %w", err)
+		return written, fmt.Errorf("converting the status: %w", err)
+	}
+	for _, field := range without {
+		delete(content, field)
 	}
 	u := s.applyObject()
 	u.Object["status"] = content
@@ -218,15 +234,16 @@ func (r *reconciler) writeStatus(ctx context.Context, s *scope, status styrminv1
 	err = r.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.FieldOwner(styrminv1.FieldOwner), client.ForceOwnership)
 	if err != nil {
-		return fmt.Errorf("writing the status: %w", err)
+		return written, fmt.Errorf("writing the status: %w", r.explainWrite(ctx, err))
 	}
-	if id, _, _ := unstructured.NestedString(u.Object, "status", "instanceId"); id != status.InstanceID {
-		return errPrunedStatus
+	stored, _, _ := unstructured.NestedMap(u.Object, "status")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &written); err != nil {
+		return written, fmt.Errorf("reading the status that was written: %w", err)
 	}
 	before := s.status
 	s.status, s.resourceVersion = status, u.GetResourceVersion()
 	r.announce(ctx, s, before)
-	return nil
+	return written, nil
 }
 
 // applyObject is the scope's StyrminDeployment as the start of something to

@@ -69,11 +69,9 @@ func (r *reconciler) indexed(ctx context.Context, opts ...client.ListOption) []r
 	return requests
 }
 
-// secretRequests maps a Secret to the StyrminDeployment that it was made for,
-// and to those that copy it.
-func (r *reconciler) secretRequests(ctx context.Context, obj client.Object) []reconcile.Request {
-	return append(ownerRequests(ctx, obj), r.indexed(ctx,
-		client.InNamespace(obj.GetNamespace()), client.MatchingFields{indexCopiedFrom: obj.GetName()})...)
+// sourceRequests maps a Secret to the StyrminDeployments that copy it.
+func (r *reconciler) sourceRequests(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.indexed(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{indexCopiedFrom: obj.GetName()})
 }
 
 // inTargetNamespace maps pods and workloads to the StyrminDeployment whose

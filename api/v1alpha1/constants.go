@@ -85,6 +85,9 @@ const (
 	// ReasonMissingAPI: an API that this spec needs (Flux, Traefik) is not
 	// served by the cluster.
 	ReasonMissingAPI = "MissingAPI"
+	// ReasonOutdatedCRD: the installed CustomResourceDefinition is older than the
+	// operator; nothing is done until the one of its version is applied.
+	ReasonOutdatedCRD = "OutdatedCRD"
 	// ReasonHelmFailed: Flux tried and failed; the message is Helm's.
 	ReasonHelmFailed = "HelmFailed"
 	// ReasonSourceNotReady: Flux cannot begin, since the chart, its repository, a
