@@ -54,7 +54,7 @@ func (a *agent) run(ctx context.Context) error {
 		return err
 	}
 	ctrl.Log.Info("Starting the agent", "version", version, "server", a.opts.serverAddress, "disabled", a.opts.disabled)
-	if err := mgr.Start(ctx); err != nil {
+	if err := startManager(ctx, mgr, syncTimeout, shutdownTimeout); err != nil {
 		return fmt.Errorf("running the manager: %w", err)
 	}
 	return nil
