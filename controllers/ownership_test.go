@@ -94,7 +94,8 @@ func (f *fixture) makeTargetNamespace(d *styrminv1.StyrminDeployment) {
 }
 
 // TestO7TwoDeploymentsOfOneNamespace: the second one is refused, and its end
-// takes nothing from the first.
+// takes nothing from the first. One that still waits when the first is deleted
+// gets the name, and nothing that was the first one's.
 func TestO7TwoDeploymentsOfOneNamespace(t *testing.T) {
 	startOperator(t, apiServer, fast(), nil)
 	simulate(t, apiServer)
@@ -111,6 +112,9 @@ func TestO7TwoDeploymentsOfOneNamespace(t *testing.T) {
 			if want := "belongs to StyrminDeployment " + f.key.String(); !strings.Contains(got.Status.Message, want) {
 				t.Errorf("message = %q, want one with %q", got.Status.Message, want)
 			}
+			if c := got.Status.Components[0]; c.Ready != 0 || c.State != styrminv1.ComponentProgressing {
+				t.Errorf("component = %+v, want none of the pods of the first one", c)
+			}
 			before := f.made()
 			g.delete()
 			g.waitGone()
@@ -118,6 +122,23 @@ func TestO7TwoDeploymentsOfOneNamespace(t *testing.T) {
 				t.Errorf("the end of the second one changed the first one's objects (-before +after):\n%s", diff)
 			}
 		})
+	}
+	heir := sampleDeployment(f.key.Namespace, "heir")
+	heir.Spec.TargetNamespace, heir.Spec.DeploymentID = f.target, "heir-"+f.key.Namespace
+	g := &fixture{t: t, client: f.client, key: client.ObjectKeyFromObject(heir), target: f.target}
+	g.create(heir)
+	g.waitFor("i-1", styrminv1.PhaseFailed, styrminv1.DisplayStateError)
+	before, after := &corev1.Namespace{}, &corev1.Namespace{}
+	token, other := &corev1.Secret{}, &corev1.Secret{}
+	f.exists(before, "", f.target)
+	f.exists(token, f.target, "token")
+	f.delete()
+	f.waitGone()
+	g.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	f.exists(after, "", f.target)
+	f.exists(other, f.target, "token")
+	if before.UID == after.UID || string(token.Data["token"]) == string(other.Data["token"]) {
+		t.Error("the heir got the first one's own namespace or secret")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -38,25 +39,45 @@ func newComponentIndex(deployments []*styrminv1.StyrminDeployment) componentInde
 	sorted := slices.SortedFunc(slices.Values(deployments), func(a, b *styrminv1.StyrminDeployment) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	index := componentIndex{}
+	claims := map[string][]*styrminv1.StyrminDeployment{}
 	for _, deployment := range sorted {
 		target := deployment.TargetNamespace()
-		components := index[target]
-		if components == nil {
-			components = &namespaceComponents{}
-			index[target] = components
+		claims[target] = append(claims[target], deployment)
+	}
+	index := make(componentIndex, len(claims))
+	for target, claimants := range claims {
+		components := &namespaceComponents{}
+		for _, deployment := range owners(claimants) {
+			components.add(deployment)
 		}
-		components.version += fmt.Sprintf("%s@%d;", deployment.UID, deployment.Generation)
-		for i := range deployment.Spec.Components {
-			component := &deployment.Spec.Components[i]
-			selector, err := metav1.LabelSelectorAsSelector(&component.Selector)
-			if err != nil {
-				continue
-			}
-			components.selectors = append(components.selectors, componentSelector{component.Name, selector})
-		}
+		index[target] = components
 	}
 	return index
+}
+
+// owners returns those of a namespace's claimants that the operator does not
+// refuse it to: the pods there are none of the others'. Where it refuses
+// something to all of them, nothing tells them apart.
+func owners(claimants []*styrminv1.StyrminDeployment) []*styrminv1.StyrminDeployment {
+	kept := slices.DeleteFunc(slices.Clone(claimants), func(d *styrminv1.StyrminDeployment) bool {
+		c := meta.FindStatusCondition(d.Status.Conditions, styrminv1.ConditionPrerequisitesReady)
+		return c != nil && c.Status == metav1.ConditionFalse && c.Reason == styrminv1.ReasonConflict
+	})
+	if len(kept) == 0 {
+		return claimants
+	}
+	return kept
+}
+
+func (n *namespaceComponents) add(deployment *styrminv1.StyrminDeployment) {
+	n.version += fmt.Sprintf("%s@%d;", deployment.UID, deployment.Generation)
+	for i := range deployment.Spec.Components {
+		selector, err := deployment.Spec.Components[i].PodSelector()
+		if err != nil {
+			continue
+		}
+		n.selectors = append(n.selectors, componentSelector{deployment.Spec.Components[i].Name, selector})
+	}
 }
 
 // version returns what the components of the namespace's pods depend on.

@@ -107,6 +107,19 @@ func TestAPodsComponentIsTheOneWhoseSelectorMatches(t *testing.T) {
 			},
 			namespace: "shared", labels: server, want: "of-a",
 		},
+		"one that the operator refuses the namespace to has none of its pods": {
+			deployments: []*styrminv1.StyrminDeployment{
+				testDeployment("a", withComponents(componentOf("of-a", server)), withTarget("shared"), withConflict),
+				testDeployment("b", withComponents(componentOf("of-b", server)), withTarget("shared")),
+			},
+			namespace: "shared", labels: server, want: "of-b",
+		},
+		"an only one that is refused something else in its namespace has its pods": {
+			deployments: []*styrminv1.StyrminDeployment{
+				testDeployment("a", withComponents(componentOf("of-a", server)), withTarget("shared"), withConflict),
+			},
+			namespace: "shared", labels: server, want: "of-a",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := newComponentIndex(tc.deployments).find(tc.namespace, tc.labels); got != tc.want {
@@ -114,6 +127,13 @@ func TestAPodsComponentIsTheOneWhoseSelectorMatches(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withConflict is the status of one that the operator refuses a name to (O7).
+func withConflict(d *styrminv1.StyrminDeployment) {
+	d.Status.Conditions = []metav1.Condition{{
+		Type: styrminv1.ConditionPrerequisitesReady, Status: metav1.ConditionFalse, Reason: styrminv1.ReasonConflict,
+	}}
 }
 
 func withTarget(namespace string) func(*styrminv1.StyrminDeployment) {

@@ -6,7 +6,6 @@ package reporter
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -52,31 +51,6 @@ func sharedConfig(t *testing.T) *rest.Config {
 		t.Fatalf("starting the API server: %v", sharedEnvironment.err)
 	}
 	return rest.CopyConfig(sharedEnvironment.config)
-}
-
-// ownEnvironment returns an API server of the test's own, to do harm to. The
-// configuration stays good when it is started again, though its certificates do
-// not.
-func ownEnvironment(t *testing.T) (*envtest.Environment, *rest.Config) {
-	t.Helper()
-	requireAssets(t)
-	env := newEnvironment()
-	// How long it lingers on open watches when it is stopped.
-	env.ControlPlane.GetAPIServer().Configure().Set("request-timeout", "5s")
-	tokens := filepath.Join(t.TempDir(), "tokens.csv")
-	if err := os.WriteFile(tokens, []byte("test-token,test-user,uid,system:masters\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env.ControlPlane.GetAPIServer().Configure().Set("token-auth-file", tokens)
-	config, err := env.Start()
-	if err != nil {
-		t.Fatalf("starting an API server: %v", err)
-	}
-	t.Cleanup(func() { _ = env.Stop() })
-	return env, &rest.Config{
-		Host: "https://" + strings.TrimPrefix(config.Host, "https://"), BearerToken: "test-token",
-		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
-	}
 }
 
 // requireAssets skips tests that need an API server where there is none; make
