@@ -50,9 +50,10 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 ##@ Development
 
 .PHONY: build
-build: ## Build the manager, the server and the demo into bin.
+build: ## Build the manager, the server, styrminctl and the demo into bin.
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/manager ./cmd
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/styrmin-server ./cmd/server
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/styrminctl ./cmd/styrminctl
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/demo ./hack/demo
 
 .PHONY: localcluster

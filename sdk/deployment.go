@@ -113,7 +113,8 @@ type Component struct {
 	State string `json:"state"`
 }
 
-// DeploymentFilter picks deployments; what is empty does not count.
+// DeploymentFilter picks deployments; what is empty does not count, but that
+// without a Status none is picked that was deleted.
 type DeploymentFilter struct {
 	ClusterID   string           `json:"clusterId,omitempty"`
 	Environment string           `json:"environment,omitempty"`

@@ -34,8 +34,9 @@ func IdempotencyKey(key string) ChangeOption {
 	return func(o *changeOptions) { o.key = key }
 }
 
-// List returns the deployments that the filter picks, those that were deleted
-// included, without the specs of their instances.
+// List returns the deployments that the filter picks, without the specs of their
+// instances; those that were deleted only where it asks for StatusDeleted. More
+// than the server answers at once, 5,000, are ErrTooLarge.
 func (s *DeploymentsService) List(ctx context.Context, filter DeploymentFilter) ([]Deployment, error) {
 	answer, err := retry(ctx, s.client, func(ctx context.Context) (*listDeploymentsResponse, error) {
 		return listDeployments(ctx, s.client.graphql, filter)

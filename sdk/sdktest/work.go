@@ -72,6 +72,9 @@ func (a *Agent) carryOut(ctx context.Context, task *assignment) error {
 				return err
 			}
 			operated = true
+			if o := a.objects[task.Task.DeploymentID]; o.phase == "Failed" {
+				return a.finishTask(ctx, task.Task.ID, "FAILED", o.message)
+			}
 		}
 		failure, err := a.runStep(ctx, task, step)
 		if err == nil {

@@ -1,0 +1,150 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/styrmin/styrmin/sdk"
+)
+
+// change is what a command changed, as -o json shows it.
+type change struct {
+	Deployment   string `json:"deployment"`
+	DeploymentID string `json:"deploymentId"`
+	// Change says what was asked for, or unchanged.
+	Change string `json:"change"`
+	// Task carries it out. Nil: nothing changes.
+	Task *sdk.Task `json:"task,omitempty"`
+	// Waited is the outcome, with --wait.
+	*outcomeFields
+}
+
+// outcomeFields are those of sdk.Waited that the change does not have.
+type outcomeFields struct {
+	Succeeded     bool   `json:"succeeded"`
+	FailureReason string `json:"failureReason,omitempty"`
+	TimedOut      bool   `json:"timedOut"`
+}
+
+const unchanged = "unchanged"
+
+// changing is what the commands that change a deployment have in common.
+type changing struct {
+	place
+	waiting
+	output
+}
+
+func (c *changing) addFlags(a *app, command *cobra.Command) {
+	c.place.addFlags(a, command)
+	c.waiting.addFlags(command)
+	addOutput(command, &c.output, outputJSON, outputYAML, outputName)
+}
+
+// ask asks for a change of a deployment.
+type ask func(ctx context.Context, client *sdk.Client, id string) (*sdk.Task, error)
+
+// change asks for the change of the named deployment, tells of it and waits for
+// it where that is wanted.
+func (a *app) change(ctx context.Context, name, what string, options *changing, ask ask) error {
+	client, err := a.connect()
+	if err != nil {
+		return err
+	}
+	deployment, _, err := a.deployment(ctx, client, name, options.place)
+	if err != nil {
+		return err
+	}
+	task, err := ask(ctx, client, deployment.ID)
+	if err != nil {
+		return err
+	}
+	made := newChange(deployment.Name, deployment.ID, what, task)
+	a.tell(options.output, made, options.wait)
+	end := a.clock().Add(options.timeout)
+	if options.wait {
+		err = a.await(ctx, client, made, end, options.output)
+	}
+	if options.output == outputJSON || options.output == outputYAML {
+		return errors.Join(a.encode(options.output, made), err)
+	}
+	return err
+}
+
+func newChange(name, id, what string, task *sdk.Task) *change {
+	if task == nil {
+		what = unchanged
+	}
+	return &change{Deployment: name, DeploymentID: id, Change: what, Task: task}
+}
+
+// tell says what was asked for, in a line. Nobody who waits needs the id of the
+// task.
+func (a *app) tell(format output, made *change, waits bool) {
+	switch {
+	case format == outputName && made.Task != nil:
+		a.print("task/%s", made.Task.ID)
+	case format.isForScripts():
+	case made.Task == nil || waits:
+		a.print("deployment/%s %s", made.Deployment, made.Change)
+	default:
+		a.print("deployment/%s %s (task/%s)", made.Deployment, made.Change, made.Task.ID)
+	}
+}
+
+// await waits until the change has finished. Where nothing changes, that is the
+// rollout which has led, or still leads, to what is asked for.
+func (a *app) await(ctx context.Context, client *sdk.Client, made *change, end time.Time, format output) error {
+	task := made.Task
+	if task == nil {
+		var err error
+		isRollout := func(task *sdk.Task) bool { return task.Kind != sdk.TaskRunJob }
+		if task, err = newestTask(ctx, client, made.DeploymentID, isRollout); err != nil || task == nil {
+			return err
+		}
+	}
+	waited, err := a.follow(ctx, client, task, made.Deployment, max(0, end.Sub(a.clock())))
+	if err != nil {
+		return err
+	}
+	return a.ended(made, waited, format)
+}
+
+// manyTasks is how far back a task is looked for.
+const manyTasks = 50
+
+// newestTask is the last task of a deployment of which the test is true and that
+// no hook has started, or nil.
+func newestTask(ctx context.Context, client *sdk.Client, id string, is func(*sdk.Task) bool) (*sdk.Task, error) {
+	tasks, err := client.Tasks.List(ctx, id, manyTasks)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tasks {
+		if tasks[i].ParentTaskID == "" && is(&tasks[i]) {
+			return &tasks[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// ended tells the outcome: of success a line, of anything else an error.
+func (a *app) ended(made *change, waited *sdk.Waited, format output) error {
+	made.outcomeFields = &outcomeFields{waited.Succeeded, waited.FailureReason, waited.TimedOut}
+	if made.Task != nil && waited.Task != nil {
+		made.Task = waited.Task
+	}
+	if !waited.Succeeded {
+		return &outcomeError{made.Deployment, waited}
+	}
+	if !format.isForScripts() {
+		a.print("deployment/%s is %s", made.Deployment, waited.Deployment.Status)
+	}
+	return nil
+}
