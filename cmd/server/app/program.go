@@ -19,6 +19,7 @@ import (
 
 	"github.com/styrmin/styrmin/server/graph"
 	"github.com/styrmin/styrmin/server/store"
+	"github.com/styrmin/styrmin/server/web"
 )
 
 // The server ends within 10 s: what runs gets drainTimeout, what is left is cut.
@@ -65,7 +66,11 @@ func (p *Program) start(ctx context.Context, out io.Writer) error {
 	if p.listener, err = listen.Listen(ctx, "tcp", p.options.Listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	p.serving = newHTTPServer(p.handler(registry))
+	handler, err := p.handler(registry)
+	if err != nil {
+		return err
+	}
+	p.serving = newHTTPServer(handler)
 	if p.options.MetricsListen == "" {
 		return nil
 	}
@@ -175,7 +180,13 @@ func (p *Program) close() error {
 	return p.store.Close()
 }
 
-func (p *Program) handler(registry prometheus.Registerer) http.Handler {
+func (p *Program) handler(registry prometheus.Registerer) (http.Handler, error) {
+	page, err := web.NewHandler(web.Options{
+		Store: p.store, ReportTimeout: p.options.ReportTimeout, Now: time.Now, Log: p.log, Version: p.options.Version,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("preparing the page: %w", err)
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", graph.NewHandler(&graph.Resolver{
 		Store:          p.store,
@@ -188,10 +199,8 @@ func (p *Program) handler(registry prometheus.Registerer) http.Handler {
 	}, graph.Options{AllowAnonymousReports: p.options.AllowAnonymousReports}))
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { writeLine(w, http.StatusOK, "ok") })
 	mux.HandleFunc("/readyz", p.ready)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		writeLine(w, http.StatusNotFound, "not found: GraphQL is served at /graphql")
-	})
-	return mux
+	mux.Handle("/", page)
+	return mux, nil
 }
 
 // readyTimeout bounds how long a probe waits for the database.

@@ -268,8 +268,8 @@ func TestProbesAndMetricsAnswer(t *testing.T) {
 			t.Errorf("%s answers %q", path, got)
 		}
 	}
-	if got := s.get("http://" + s.program.Address() + "/"); !strings.Contains(got, "/graphql") {
-		t.Errorf("/ does not name /graphql: %q", got)
+	if got := s.get("http://" + s.program.Address() + "/"); !strings.Contains(got, "<h1>Sign in</h1>") {
+		t.Errorf("/ does not lead to the page: %q", got)
 	}
 	metrics := s.get("http://" + s.program.MetricsAddress() + "/metrics")
 	for _, name := range []string{`styrmin_server_cluster_pods{cluster="demo"} 0`, "styrmin_server_database_seconds_bucket", "go_goroutines"} {

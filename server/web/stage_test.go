@@ -1,0 +1,338 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/store"
+	"github.com/styrmin/styrmin/server/store/storetest"
+)
+
+// stage is the page over a real store, with one cluster whose agent reports and
+// a worker that runs flows.
+type stage struct {
+	testing.TB
+
+	store   *store.Store
+	clock   *storetest.Clock
+	handler http.Handler
+	cluster server.Cluster
+	agent   server.Identity
+	admin   server.Identity
+	// sessions are the cookies of those who are signed in, by role.
+	sessions map[server.Role]string
+	tokens   map[server.Role]string
+	report   string
+	sequence int64
+	log      *bytes.Buffer
+}
+
+func newStage(t testing.TB) *stage {
+	t.Helper()
+	clock := storetest.NewClock()
+	s := &stage{
+		TB: t, clock: clock, store: storetest.Open(t, storetest.SQLite(t), clock), log: new(bytes.Buffer),
+		sessions: map[server.Role]string{}, tokens: map[server.Role]string{},
+	}
+	var err error
+	s.handler, err = NewHandler(Options{
+		Store: s.store, ReportTimeout: time.Minute, Now: clock.Now, Version: "test",
+		Log: funcr.New(func(prefix, args string) { s.log.WriteString(prefix + args + "\n") }, funcr.Options{}),
+	})
+	s.must(err)
+	s.cluster, s.agent = s.newCluster("north")
+	s.report = s.openSession("agent-0")
+	for role, name := range map[server.Role]string{server.RoleAdmin: "ada", server.RoleViewer: "wallboard"} {
+		token, secret, err := s.store.CreateToken(t.Context(), name, role)
+		s.must(err)
+		s.tokens[role] = secret
+		s.sessions[role], err = s.store.SignIn(t.Context(), secret, time.Hour)
+		s.must(err)
+		if role == server.RoleAdmin {
+			s.admin = token.Identity()
+		}
+	}
+	return s
+}
+
+func (s *stage) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *stage) newCluster(name string) (server.Cluster, server.Identity) {
+	s.Helper()
+	cluster, secret, err := s.store.CreateCluster(s.Context(), name)
+	s.must(err)
+	agent, err := s.store.Identify(s.Context(), secret)
+	s.must(err)
+	return cluster, agent
+}
+
+func (s *stage) openSession(agent string) string {
+	s.Helper()
+	session, err := s.store.OpenSession(s.Context(), s.agent, server.OpenSession{
+		ClusterID: s.cluster.ID, ClusterUID: "kube-" + s.cluster.Name, AgentID: agent, AgentVersion: "1.4.0",
+	})
+	s.must(err)
+	return session.ID
+}
+
+// seen is what the agent sees: objects, and the pods of each namespace.
+type seen struct {
+	objects []server.DeploymentStatus
+	pods    map[string][]server.PodStatus
+}
+
+// reports sends one complete snapshot, pods first.
+func (s *stage) reports(what seen) {
+	s.Helper()
+	s.sequence++
+	now := s.clock.Now()
+	header := server.ReportHeader{
+		SessionID: s.report, Sequence: s.sequence, Complete: true, ObservedAt: now.Add(-2 * time.Second), SentAt: now,
+	}
+	pods := server.PodReport{Header: header}
+	for namespace, list := range what.pods {
+		pods.Namespaces = append(pods.Namespaces, server.NamespacePods{Namespace: namespace, Digest: server.NewID(), Pods: list})
+	}
+	_, err := s.store.ApplyPodReport(s.Context(), s.agent, pods)
+	s.must(err)
+	objects := what.objects
+	if objects == nil {
+		objects = []server.DeploymentStatus{}
+	}
+	_, err = s.store.ApplyDeploymentReport(s.Context(), s.agent, server.DeploymentReport{Header: header, Deployments: objects})
+	s.must(err)
+}
+
+// object is a StyrminDeployment that was applied by hand and runs.
+func (s *stage) object(name string) server.DeploymentStatus {
+	target, generation := "prod-"+name, int64(1)
+	return server.DeploymentStatus{
+		UID: "uid-" + name, Namespace: "styrmin", Name: name, DeploymentID: "uid-" + name,
+		InstanceID: name + "-1", InstanceSource: server.InstanceSourceStatus, Generation: 1, ObservedGeneration: &generation,
+		TargetNamespace: &target, Phase: "Ready", DisplayState: "Running",
+	}
+}
+
+// pod is a healthy pod.
+func (s *stage) pod(name string) server.PodStatus {
+	created, node := s.clock.Now().Add(-3*time.Hour), "node-a"
+	return server.PodStatus{
+		UID: "uid-" + name, Name: name, Node: &node, Phase: "Running", Status: "Running", Ready: true,
+		ReadyContainers: 1, TotalContainers: 1, CreatedAt: created,
+		Containers: []server.ContainerStatus{{
+			Name: "server", Kind: server.ContainerKindApp, Ready: true, State: server.ContainerStateRunning, StartedAt: &created,
+		}},
+	}
+}
+
+// crashing is a pod whose container crashes, with the message.
+func (s *stage) crashing(name, message string) server.PodStatus {
+	pod := s.pod(name)
+	reason, last, code, ended := "CrashLoopBackOff", "Error", 137, s.clock.Now().Add(-time.Minute)
+	pod.Status, pod.Ready, pod.ReadyContainers, pod.Restarts = reason, false, 0, 7
+	container := &pod.Containers[0]
+	container.Ready, container.State, container.Reason, container.Message = false, server.ContainerStateWaiting, &reason, &message
+	container.Restarts, container.LastReason, container.LastExitCode, container.LastFinishedAt = 7, &last, &code, &ended
+	return pod
+}
+
+const shopSpec = `{"version": "2.4.0",
+	"helmRelease": {"releaseName": "shop", "chart": {"repository": "oci://charts.example.com", "name": "shop", "version": "2.4.0"}},
+	"components": [
+		{"name": "server", "replicas": 3, "replicasValue": "server.replicas", "selector": {"matchLabels": {"c": "server"}}},
+		{"name": "database", "replicas": 1, "selector": {"matchLabels": {"c": "database"}}}],
+	"services": [{"name": "web", "component": "server", "port": 80, "http": {"host": "shop.example.com", "tlsSecretName": "shop-tls"}}],
+	"hooks": {"upgrade": {"pre": [{"stopComponents": ["server"]}], "post": [{"startComponents": ["server"]}]}}}`
+
+// create declares a deployment through the server; its task waits.
+func (s *stage) create(name, spec string) *server.Task {
+	s.Helper()
+	task, err := s.store.CreateDeployment(s.Context(), s.admin, server.NewDeployment{
+		Name: name, ClusterID: s.cluster.ID, Environment: "prod", Spec: json.RawMessage(spec),
+	}, nil)
+	s.must(err)
+	return task
+}
+
+func (s *stage) request(deployment string, change server.Change) *server.Task {
+	s.Helper()
+	task, err := s.store.RequestChange(s.Context(), s.admin, deployment, change, nil)
+	s.must(err)
+	return task
+}
+
+const worker = "worker-1"
+
+// claim takes the next task, which must be the wanted one.
+func (s *stage) claim(task string) {
+	s.Helper()
+	claimed, err := s.store.ClaimTask(s.Context(), s.agent, s.cluster.ID, worker, 3600)
+	s.must(err)
+	if claimed == nil || claimed.Task.ID != task {
+		s.Fatalf("another task was claimed: %v", claimed)
+	}
+}
+
+func (s *stage) find(task string) *server.Task {
+	s.Helper()
+	_, tasks, err := s.store.TaskView(s.Context(), task)
+	s.must(err)
+	return tasks.Find(task)
+}
+
+// step finds a step of a task by the beginning of its name.
+func (s *stage) step(task, name string) string {
+	s.Helper()
+	for _, step := range s.find(task).Steps {
+		if strings.HasPrefix(step.Name, name) {
+			return step.ID
+		}
+	}
+	s.Fatalf("task %s has no step %s", task, name)
+	return ""
+}
+
+func (s *stage) start(task, step string) {
+	s.Helper()
+	s.must(s.store.StartStep(s.Context(), s.agent, task, worker, s.step(task, step)))
+}
+
+func (s *stage) finish(task, step string) {
+	s.Helper()
+	s.must(s.store.FinishStep(s.Context(), s.agent, task, worker, s.step(task, step), nil))
+}
+
+// write runs the step that writes the StyrminDeployment.
+func (s *stage) write(task string) server.Instance {
+	s.Helper()
+	s.start(task, "Write")
+	instance, err := s.store.RecordSpecWrite(s.Context(), s.agent, task, worker)
+	s.must(err)
+	s.finish(task, "Write")
+	return instance
+}
+
+func (s *stage) end(task string) {
+	s.Helper()
+	s.must(s.store.FinishTask(s.Context(), s.agent, task, worker, server.TaskSuccess, nil))
+}
+
+// written is the object of a deployment of the server, as its operator sees the
+// instance.
+func (s *stage) written(deployment, name string, instance server.Instance, phase, state string) server.DeploymentStatus {
+	object := s.object("prod-" + name)
+	target := "prod-" + name
+	object.DeploymentID, object.InstanceID, object.TargetNamespace = deployment, instance.ID, &target
+	object.Phase, object.DisplayState = phase, state
+	object.Components = []server.ComponentStatus{
+		{Name: "server", Desired: 3, Ready: 3, State: "Running"}, {Name: "database", Desired: 1, Ready: 1, State: "Running"},
+	}
+	return object
+}
+
+// runShop creates a deployment that runs, and returns its id and its object.
+func (s *stage) runShop() (string, seen) {
+	s.Helper()
+	task := s.create("shop", shopSpec)
+	s.claim(task.ID)
+	instance := s.write(task.ID)
+	s.end(task.ID)
+	what := seen{
+		objects: []server.DeploymentStatus{s.written(task.DeploymentID, "shop", instance, "Ready", "Running")},
+		pods:    map[string][]server.PodStatus{"prod-shop": {s.pod("shop-server-a"), s.pod("shop-server-b"), s.pod("shop-server-c"), s.pod("shop-database-0")}},
+	}
+	s.reports(what)
+	s.reports(what)
+	return task.DeploymentID, what
+}
+
+// answerOf is what the page answered.
+type answerOf struct {
+	*httptest.ResponseRecorder
+	body string
+}
+
+// get asks for an address as someone of the role, or as no one.
+func (s *stage) get(role server.Role, address string, headers ...string) answerOf {
+	s.Helper()
+	return s.do(role, httptest.NewRequestWithContext(s.Context(), http.MethodGet, address, http.NoBody), headers)
+}
+
+// post sends a form from the page's own origin.
+func (s *stage) post(role server.Role, address string, form url.Values, headers ...string) answerOf {
+	s.Helper()
+	request := httptest.NewRequestWithContext(s.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	return s.do(role, request, headers)
+}
+
+func (s *stage) do(role server.Role, request *http.Request, headers []string) answerOf {
+	s.Helper()
+	if session := s.sessions[role]; session != "" {
+		request.AddCookie(&http.Cookie{Name: sessionCookie, Value: session})
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	return answerOf{ResponseRecorder: recorder, body: recorder.Body.String()}
+}
+
+func (s *stage) want(what string, want, got any) {
+	s.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// wantText checks that a page says something.
+func (s *stage) wantText(got answerOf, texts ...string) {
+	s.Helper()
+	for _, text := range texts {
+		if !strings.Contains(got.body, text) {
+			s.Errorf("the page lacks %q:\n%.6000s", text, got.body)
+		}
+	}
+}
+
+func (s *stage) wantNoText(got answerOf, texts ...string) {
+	s.Helper()
+	for _, text := range texts {
+		if strings.Contains(got.body, text) {
+			s.Errorf("the page holds %q:\n%.6000s", text, got.body)
+		}
+	}
+}
+
+// rowsOf are the names of the deployments that the overview lists, in order.
+func (s *stage) rowsOf(got answerOf) []string {
+	s.Helper()
+	names := []string{}
+	for _, match := range rowName.FindAllStringSubmatch(got.body, -1) {
+		names = append(names, match[1])
+	}
+	return names
+}
+
+var rowName = regexp.MustCompile(`<a href="/deployments/[^"]*">([^<]*)</a>`)
