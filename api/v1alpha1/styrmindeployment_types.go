@@ -443,6 +443,11 @@ type ComponentStatus struct {
 
 // StyrminDeployment is an application that should run in this cluster.
 //
+// Its CustomResourceDefinition is to outlive the agent: deleting it deletes every
+// StyrminDeployment, and with each of them what runs for it. The annotation keeps
+// Helm from doing so when a chart with it is uninstalled.
+//
+// +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:shortName=sd,categories=styrmin
