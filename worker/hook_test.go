@@ -44,6 +44,15 @@ func (s *stage) history() func() []string {
 	}
 }
 
+// read reads one status.
+func (s *stage) read(ctx context.Context, query, id string) (string, error) {
+	data, err := ask(ctx, suite.server.adminToken, `query ($id: ID!) { of: `+query+` }`, map[string]any{"id": id})
+	if err != nil {
+		return "", err
+	}
+	return data["of"].(map[string]any)["status"].(string), nil
+}
+
 // neverRunning watches that the deployment is not RUNNING while the flow of a task
 // goes on, until the returned function is called.
 func (s *stage) neverRunning(task string) func() {
@@ -53,19 +62,22 @@ func (s *stage) neverRunning(task string) func() {
 		defer close(done)
 		begun := false
 		for ctx.Err() == nil {
-			data, err := ask(ctx, suite.server.adminToken, `query ($t: ID!, $d: ID!) {
-				task(id: $t) { status steps { status } } deployment(id: $d) { status } }`, map[string]any{"t": task, "d": s.deployment})
+			// The status first: had the flow ended between the two, that would be well.
+			status, err := s.read(ctx, `deployment(id: $id) { status }`, s.deployment)
 			if err != nil {
 				continue
 			}
-			flow, status := data["task"].(map[string]any), data["deployment"].(map[string]any)["status"]
+			flow, err := s.read(ctx, `task(id: $id) { status }`, task)
+			if err != nil {
+				continue
+			}
 			// Until its first write is recorded the deployment runs as before.
 			begun = begun || status != "RUNNING"
-			if begun && flow["status"] == "RUNNING" && status == "RUNNING" {
+			if begun && flow == "RUNNING" && status == "RUNNING" {
 				s.Error("the deployment is RUNNING in the middle of the upgrade")
 				return
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(30 * time.Millisecond)
 		}
 	}()
 	return func() { cancel(); <-done }

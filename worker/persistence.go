@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,12 +48,14 @@ func isPermanent(err error) bool {
 		return false
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return true
-	case apierrors.IsInternalError(err):
-		return false
 	}
-	// A spec with fields that the schema does not have is answered without a reason.
-	return status.Status().Code == http.StatusInternalServerError && status.Status().Reason == ""
+	return strings.HasPrefix(status.Status().Message, notOfSchema)
 }
+
+// notOfSchema is how the API server says that what is applied has fields or types
+// that its schema does not have. It gives neither a reason nor a code of its own
+// with it: by those, the same error is one of etcd's.
+const notOfSchema = "failed to create typed patch object"
 
 // isAnswer tells whether the failure is about what was asked for, and not that the
 // API server could not be asked.

@@ -193,7 +193,7 @@ func (s *stage) wantResult(id, result, reason string) taskView {
 	s.Helper()
 	view := s.result(id)
 	if view.Result != result || !strings.Contains(view.FailureReason, reason) {
-		s.Fatalf("result %s (%s), want %s (%s): %+v", view.Result, view.FailureReason, result, reason, view)
+		s.Fatalf("result %s (%s), want %s (%s)", view.Result, view.FailureReason, result, reason)
 	}
 	return view
 }
@@ -201,8 +201,11 @@ func (s *stage) wantResult(id, result, reason string) taskView {
 // status is the deployment's.
 func (s *stage) status() string {
 	s.Helper()
-	data := s.ask(suite.server.adminToken, `query ($d: ID!) { deployment(id: $d) { status } }`, map[string]any{"d": s.deployment})
-	return data["deployment"].(map[string]any)["status"].(string)
+	status, err := s.read(s.Context(), `deployment(id: $id) { status }`, s.deployment)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return status
 }
 
 func (s *stage) wantStatus(want string) {
@@ -241,7 +244,7 @@ func (s *stage) eventually(what string, check func() error) {
 		if time.Now().After(deadline) {
 			s.Fatalf("not after %s: %s: %v", within, what, err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(40 * time.Millisecond)
 	}
 }
 
