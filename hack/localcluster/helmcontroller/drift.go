@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -80,7 +81,17 @@ func (r *Reconciler) detectDrift(ctx context.Context, h *helm, release *helmrele
 	return drifts, nil
 }
 
+// hasDrifted compares one object. What others write between the two reads is no drift: the comparison names the version
+// that it read, and starts again where there is a newer one.
 func (r *Reconciler) hasDrifted(ctx context.Context, wanted *unstructured.Unstructured) (changed, removed bool, err error) {
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		changed, removed, err = r.compare(ctx, wanted)
+		return err
+	})
+	return changed, removed, err
+}
+
+func (r *Reconciler) compare(ctx context.Context, wanted *unstructured.Unstructured) (changed, removed bool, err error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(wanted.GroupVersionKind())
 	if err := r.reader.Get(ctx, client.ObjectKeyFromObject(wanted), live); apierrors.IsNotFound(err) {
@@ -89,6 +100,7 @@ func (r *Reconciler) hasDrifted(ctx context.Context, wanted *unstructured.Unstru
 		return false, false, err
 	}
 	applied := wanted.DeepCopy()
+	applied.SetResourceVersion(live.GetResourceVersion())
 	if err := r.apply(ctx, applied, client.DryRunAll); err != nil {
 		return false, false, err
 	}
