@@ -284,11 +284,11 @@ func (v *listDeploymentsResponse) GetDeployments() []Deployment { return v.Deplo
 // listPodsResponse is returned by listPods on success.
 type listPodsResponse struct {
 	// Observed pods, ordered by cluster, namespace and name. after: the cursor of the last row of the page before.
-	PodStatuses []Pod `json:"podStatuses"`
+	PodStatuses []podRow `json:"podStatuses"`
 }
 
 // GetPodStatuses returns listPodsResponse.PodStatuses, and is useful for accessing the field via an interface.
-func (v *listPodsResponse) GetPodStatuses() []Pod { return v.PodStatuses }
+func (v *listPodsResponse) GetPodStatuses() []podRow { return v.PodStatuses }
 
 // listTasksDeployment includes the requested fields of the GraphQL type Deployment.
 type listTasksDeployment struct {

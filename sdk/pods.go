@@ -29,8 +29,6 @@ type Pod struct {
 	StartedAt           time.Time   `json:"startedAt,omitzero"`
 	DeletionRequestedAt time.Time   `json:"deletionRequestedAt,omitzero"`
 	Containers          []Container `json:"containers"`
-
-	Cursor string `json:"-"`
 }
 
 // Container is a container of a pod as observed.
@@ -57,6 +55,12 @@ type Container struct {
 // podPage is how many pods are asked for at once.
 const podPage = 500
 
+// podRow is a pod with its place in the list.
+type podRow struct {
+	Pod
+	Cursor string `json:"cursor"`
+}
+
 type podFilter struct {
 	DeploymentID string `json:"deploymentId"`
 	Unhealthy    bool   `json:"unhealthy,omitempty"`
@@ -81,10 +85,12 @@ func (s *DeploymentsService) pods(ctx context.Context, filter podFilter) ([]Pod,
 		if err != nil {
 			return nil, fmt.Errorf("listing the pods of deployment %s: %w", filter.DeploymentID, err)
 		}
-		pods = append(pods, page.PodStatuses...)
+		for i := range page.PodStatuses {
+			pods = append(pods, page.PodStatuses[i].Pod)
+			after = page.PodStatuses[i].Cursor
+		}
 		if len(page.PodStatuses) < podPage {
 			return pods, nil
 		}
-		after = pods[len(pods)-1].Cursor
 	}
 }

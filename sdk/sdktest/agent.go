@@ -26,6 +26,8 @@ type Agent struct {
 	sequence int
 	// objects are the StyrminDeployments of the cluster, by deployment id.
 	objects map[string]*object
+	// settled are those who wait until nothing is left to do.
+	settled chan chan struct{}
 }
 
 // object is a StyrminDeployment and its pods.
@@ -70,7 +72,7 @@ const (
 // NewCluster registers a cluster and opens its agent's session.
 func (s *Server) NewCluster(t testing.TB, name string) *Agent {
 	t.Helper()
-	a := &Agent{server: s, objects: map[string]*object{}}
+	a := &Agent{server: s, objects: map[string]*object{}, settled: make(chan chan struct{}, 16)}
 	var created struct {
 		CreateCluster struct {
 			AgentToken string

@@ -31,7 +31,23 @@ func (a *Agent) Work(t testing.TB) {
 	})
 }
 
+// Settle waits until an agent at work has nothing left to do of what was asked
+// for before.
+func (a *Agent) Settle(ctx context.Context) {
+	settled := make(chan struct{})
+	select {
+	case a.settled <- settled:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-settled:
+	case <-ctx.Done():
+	}
+}
+
 func (a *Agent) work(ctx context.Context) error {
+	var waiting []chan struct{}
 	for {
 		did, err := a.workOnce(ctx)
 		switch {
@@ -42,9 +58,15 @@ func (a *Agent) work(ctx context.Context) error {
 		case did:
 			continue
 		}
+		for _, settled := range waiting {
+			close(settled)
+		}
+		waiting = nil
 		select {
 		case <-ctx.Done():
 			return nil
+		case settled := <-a.settled:
+			waiting = append(waiting, settled)
 		case <-time.After(idle):
 		}
 	}
