@@ -47,7 +47,7 @@ func BenchmarkP7Cycle(b *testing.B) {
 					if err := table.update(pods, nil); err != nil {
 						b.Fatal(err)
 					}
-					reports, _ := table.report(maxRowBytes)
+					reports := table.report(maxRowBytes)
 					body, _, err := encoder.Encode(&graphql.Request{Variables: &podVariables{namespaces: reports}})
 					if err != nil {
 						b.Fatal(err)

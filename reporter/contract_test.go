@@ -151,7 +151,7 @@ func FuzzP6AnyPodsMakeAValidReport(f *testing.F) {
 		}
 		var variables bytes.Buffer
 		header := ReportHeader{SessionId: "s", Sequence: 1, ObservedAt: testStart, SentAt: testStart, Complete: true}
-		reports, _ := table.report(maxRowBytes)
+		reports := table.report(maxRowBytes)
 		if err := (&podVariables{report: header, namespaces: reports}).WriteJSON(&variables); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,14 @@ const (
 	// minRowBytes is the least that this is lowered to for a server that finds
 	// reports too large or does not come to an end with them in time.
 	minRowBytes = 1 << 20
+	// maxSentAge is how old the proof of a snapshot may be when it is sent. One that
+	// was made before the process was stopped for a while must not pass for new:
+	// to the server a report is as old as the agent says.
+	maxSentAge = maxProofAge + defaultRequestTimeout
 )
+
+// errAged is a snapshot that grew old before it could be sent.
+var errAged = errors.New("the snapshot is too old to be sent")
 
 // loop is the state of one run of the reporter.
 type loop struct {
@@ -40,10 +47,10 @@ type loop struct {
 	podTable    *podTable
 	deployTable *deploymentTable
 	components  componentIndex
-	// rowBytes is how much of rows goes in one report; heldBack tells that it was
-	// not enough for all.
+	// rowBytes is how much of rows goes in one report; isBehind tells that the
+	// server wants namespaces again, those too that this was not enough for.
 	rowBytes int
-	heldBack bool
+	isBehind bool
 }
 
 func newLoop(r *reporter) *loop {
@@ -104,13 +111,13 @@ func (l *loop) cycle(ctx context.Context) error {
 	}))
 }
 
-// wait returns how long to wait after a cycle that ended with err. What was held
-// back follows soon. A session that the server does not know any more is
+// wait returns how long to wait after a cycle that ended with err. What the
+// server asked for again follows soon. A session that the server does not know any more is
 // replaced at once, unless it never knew it.
 func (l *loop) wait(err error, took time.Duration) time.Duration {
 	if !serverclient.IsRefused(err, codeSessionUnknown) {
 		wait := l.pace.next(err, took)
-		if err == nil && l.heldBack {
+		if err == nil && l.isBehind {
 			wait /= 5
 		}
 		return wait
@@ -187,6 +194,9 @@ func (l *loop) snapshot(ctx context.Context) snapshot {
 // send sends one half, or makes known why it is left out, and keeps the books.
 func (l *loop) send(ctx context.Context, k kind, half half, push func() error) error {
 	activity := "reporting " + string(k)
+	if half.err == nil && l.clock.Since(half.provenAt) > maxSentAge {
+		half.err = errAged
+	}
 	if half.err != nil {
 		l.metrics.unread.WithLabelValues(string(k)).Inc()
 		l.health.reported(k, half.err)
@@ -216,16 +226,26 @@ func (l *loop) send(ctx context.Context, k kind, half half, push func() error) e
 
 func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 	l.metrics.objects.WithLabelValues(string(kindPods)).Set(float64(l.podTable.size()))
-	reports, isAll := l.podTable.report(l.rowBytes)
-	l.heldBack = !isAll
+	reports := l.podTable.report(l.rowBytes)
 	result, err := l.session.reportPods(ctx, provenAt, reports)
 	l.adaptSize(sizeOf(reports), err)
 	if err != nil {
+		if !isUndone(err) {
+			l.podTable.doubt(reports)
+		}
 		return err
 	}
 	l.podTable.acknowledge(reports, result.Resend)
+	l.isBehind = len(result.Resend) > 0
 	l.logRejected(kindPods, result.Rejected)
 	return nil
+}
+
+// isUndone tells whether a report that failed has certainly changed nothing: the
+// server says why it did not take it. After anything else it may have.
+func isUndone(err error) bool {
+	var refused *serverclient.Refusal
+	return errors.As(err, &refused) && refused.Code != "" && refused.Code != codeInternal
 }
 
 // adaptSize finds how much the server takes in one report: half of what was too
@@ -244,6 +264,9 @@ func (l *loop) sendDeployments(ctx context.Context, provenAt time.Time) error {
 	l.metrics.objects.WithLabelValues(string(kindDeployments)).Set(float64(len(l.deployTable.rows)))
 	result, err := l.session.reportDeployments(ctx, provenAt, l.deployTable.digest, l.deployTable.report())
 	if err != nil {
+		if !isUndone(err) {
+			l.deployTable.forget() // Whether the server has them is not known.
+		}
 		return err
 	}
 	l.deployTable.acknowledge(result.Resend)

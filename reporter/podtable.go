@@ -128,10 +128,9 @@ func (t *podTable) namespace(name string, components componentIndex) *podNamespa
 // digest, changed ones with what changed since the acknowledged digest, others
 // whole. Rows of more than limit bytes together are not sent at once: what is
 // over it goes with its digest only, upon which the server asks for it with the
-// next report. At least one namespace's rows are sent. It tells whether all are.
-func (t *podTable) report(limit int) (reports []namespaceReport, isAll bool) {
-	reports = make([]namespaceReport, 0, len(t.namespaces))
-	isAll = true
+// next report. At least one namespace's rows are sent.
+func (t *podTable) report(limit int) []namespaceReport {
+	reports := make([]namespaceReport, 0, len(t.namespaces))
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(t.namespaces)) {
 		report := t.namespaces[name].report()
@@ -139,12 +138,11 @@ func (t *podTable) report(limit int) (reports []namespaceReport, isAll bool) {
 		if size > 0 && size+rows > limit {
 			report = namespaceReport{namespace: report.namespace, digest: report.digest}
 			rows = 0
-			isAll = false
 		}
 		size += rows
 		reports = append(reports, report)
 	}
-	return reports, isAll
+	return reports
 }
 
 // acknowledge takes in that the server has what the reports, made of the newest
@@ -159,6 +157,18 @@ func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
 	}
 	for _, name := range resend {
 		if namespace := t.namespaces[name]; namespace != nil {
+			namespace.acknowledged = ""
+		}
+	}
+}
+
+// doubt takes in that it is not known whether the server has what the reports
+// told it: the answer was lost. What they told anew travels whole next time, for
+// changes to a state that the server may have left behind would change nothing
+// there, and its old rows would be taken for new (P2).
+func (t *podTable) doubt(reports []namespaceReport) {
+	for i := range reports {
+		if namespace := t.namespaces[reports[i].namespace]; namespace != nil && reports[i].rows != nil {
 			namespace.acknowledged = ""
 		}
 	}

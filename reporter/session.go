@@ -35,6 +35,7 @@ const (
 	codeSessionSuperseded = "SESSION_SUPERSEDED"
 	codeClusterMismatch   = "CLUSTER_MISMATCH"
 	codeTooLarge          = "TOO_LARGE"
+	codeInternal          = "INTERNAL"
 )
 
 // maxIntervalSeconds is the longest interval that the server can ask for.
