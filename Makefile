@@ -47,6 +47,11 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 	echo "Testing the product as a whole"; \
 	$(GO) test -race -p 1 -timeout 30m $(TESTARGS) ./hack/... ./test/...
 
+.PHONY: fault
+fault: localcluster ## Run the fault suite alone and print the times to detect; TESTARGS=-count=20 repeats it.
+	@bin/localcluster build
+	KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" $(GO) test -race -v -timeout 120m $(TESTARGS) ./test/fault
+
 ##@ Development
 
 .PHONY: build

@@ -69,14 +69,9 @@ type System struct {
 
 // Start brings everything up. When it fails, what was started has been ended.
 func Start(ctx context.Context, opts Options) (_ *System, err error) {
-	s := &System{
-		opts:           opts,
-		AdminTokenFile: filepath.Join(opts.Dir, "admin-token"),
-		AgentTokenFile: filepath.Join(opts.Dir, "agent-token"),
-		httpClient:     &http.Client{Timeout: 20 * time.Second},
-	}
-	if err := os.MkdirAll(s.logDir(), 0o700); err != nil {
-		return nil, fmt.Errorf("making the state folder: %w", err)
+	s, err := prepare(opts)
+	if err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -99,6 +94,20 @@ func Start(ctx context.Context, opts Options) (_ *System, err error) {
 		if err := step.do(ctx); err != nil {
 			return nil, err
 		}
+	}
+	return s, nil
+}
+
+// prepare makes the folder of a system of which nothing runs.
+func prepare(opts Options) (*System, error) {
+	s := &System{
+		opts:           opts,
+		AdminTokenFile: filepath.Join(opts.Dir, "admin-token"),
+		AgentTokenFile: filepath.Join(opts.Dir, "agent-token"),
+		httpClient:     &http.Client{Timeout: 20 * time.Second},
+	}
+	if err := os.MkdirAll(s.logDir(), 0o700); err != nil {
+		return nil, fmt.Errorf("making the state folder: %w", err)
 	}
 	return s, nil
 }

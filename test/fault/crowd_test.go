@@ -1,0 +1,65 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestP3FiveThousandPodsAreDeletedAtOnce: all of them go, and none but them.
+func TestP3FiveThousandPodsAreDeletedAtOnce(t *testing.T) {
+	t.Parallel()
+	const doomed, kept = 5000, 10
+	s := newScenario(t, sharedConfig(t))
+	stays, changes, goes, shop := s.shop()
+	crowd := s.createNamespace()
+	s.startAgent(s.config, agentOptions{namespaces: []string{s.namespace, crowd}})
+	s.createPods(crowd, "kept", kept)
+	s.createPods(crowd, "doomed", doomed)
+	count := func() int {
+		v, err := look(t.Context(), s.server, s.namespace)
+		s.must(err)
+		return v.Cluster.Pods
+	}
+	const others = 3 // the shop's
+	s.eventually(2*time.Minute, "the server has them all", func() bool { return count() == doomed+kept+others })
+	s.shown(startWithin, stays, changes, goes, shop)
+
+	s.must(s.cluster.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(crowd),
+		client.MatchingLabels{"fate": "doomed"}, client.GracePeriodSeconds(0)))
+	deletedAt := time.Now()
+	s.eventually(2*frozenBound, "they are gone", func() bool {
+		n := count()
+		if n < kept+others {
+			t.Fatalf("The server shows %d pods, there are %d", n, kept+others)
+		}
+		return n == kept+others
+	})
+	s.detected("5,000 pods that are gone", time.Since(deletedAt), frozenBound)
+	s.setPod(changes, "CrashLoopBackOff")
+	s.detected("a change after it", s.shown(2*frozenBound, stays, changes, goes, shop), frozenBound)
+}
+
+// createPods creates n pods in a namespace as fast as the API server takes them.
+func (s *scenario) createPods(namespace, fate string, n int) {
+	s.t.Helper()
+	group, ctx := errgroup.WithContext(s.t.Context())
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error {
+			return s.cluster.Create(ctx, &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", fate, i), Labels: map[string]string{"fate": fate}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app:1"}}},
+			})
+		})
+	}
+	s.must(group.Wait())
+}
