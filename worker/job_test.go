@@ -33,8 +33,12 @@ func (s *stage) target(owner string) {
 	}
 }
 
-// targetName is the namespace that the shop's object leads to.
+// targetName is the namespace that the shop's object leads to, or will lead to.
 func (s *stage) targetName() string {
+	s.Helper()
+	if object := s.object(); object != nil {
+		return object.TargetNamespace()
+	}
 	object := &styrminv1.StyrminDeployment{ObjectMeta: metav1.ObjectMeta{Name: s.key().Name}}
 	object.Spec.Environment = s.environment
 	return object.TargetNamespace()
