@@ -30,8 +30,12 @@ type actionsView struct {
 }
 
 // Scalable, Startable and Stoppable tell whether a form has anything to offer.
-func (v actionsView) Scalable() bool  { return v.any(func(c actionComponent) bool { return c.Scalable }) }
-func (v actionsView) Startable() bool { return v.any(func(c actionComponent) bool { return !c.Running }) }
+func (v actionsView) Scalable() bool {
+	return v.any(func(c actionComponent) bool { return c.Scalable })
+}
+func (v actionsView) Startable() bool {
+	return v.any(func(c actionComponent) bool { return !c.Running })
+}
 func (v actionsView) Stoppable() bool {
 	return v.any(func(c actionComponent) bool { return c.Running && c.Scalable })
 }

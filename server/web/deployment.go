@@ -5,6 +5,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/styrmin/styrmin/server"
 )
@@ -15,21 +16,11 @@ const (
 	maxTasks = 20
 )
 
-// deploymentView is the page of a deployment.
+// deploymentView is what the page tells of a deployment below its head.
 type deploymentView struct {
-	ID, Name    string
-	Environment string
-	Cluster     string
-	Version     string
-	Internal    bool
+	Name string
 	// Foreign: declared in the cluster, not through the server.
 	Foreign bool
-	Status  server.DeploymentStatusName
-	Tone    tone
-	Message string
-	Since   moment
-	// Silent is when the last report came, where that is too long ago.
-	Silent *moment
 	// Task is the one at work, else the newest one if that failed.
 	Task    *taskView
 	Queued  []taskLine
@@ -37,12 +28,8 @@ type deploymentView struct {
 	Pods    podsView
 	// Conditions are those of the StyrminDeployment, in their order.
 	Conditions []conditionView
-	Object     string
 	History    []taskLine
 }
-
-// Gone tells whether nothing of it is left in the cluster.
-func (v deploymentView) Gone() bool { return v.Status == server.DeploymentDeleted }
 
 type conditionView struct {
 	Type, Status, Reason, Message string
@@ -50,13 +37,28 @@ type conditionView struct {
 	Since                         moment
 }
 
-// deploymentLive is when the deployment was last reported.
-type deploymentLive struct {
+// deploymentHead is what one must know first: whether it runs, since when, what
+// is wrong, and whether one can believe it.
+type deploymentHead struct {
+	Name        string
+	Environment string
+	Cluster     string
+	Version     string
+	// Object is the StyrminDeployment that was last reported.
+	Object   string
+	Internal bool
+	Foreign  bool
+	Status   server.DeploymentStatusName
+	Tone     tone
+	Message  string
+	Since    moment
 	Reported *moment
-	Silent   bool
-	Cluster  string
-	Gone     bool
+	// Silent: the last report is too long ago.
+	Silent bool
 }
+
+// Gone tells whether nothing of it is left in the cluster.
+func (v deploymentHead) Gone() bool { return v.Status == server.DeploymentDeleted }
 
 // taskLine is a task in a list.
 type taskLine struct {
@@ -86,11 +88,11 @@ func (h *handler) deploymentAnswer(r *http.Request, token server.Token, refused 
 		return nil, err
 	}
 	teller := teller{clock: clock{h.Now()}, timeout: h.ReportTimeout, of: &view.Deployment, tasks: view.Tasks}
-	content := teller.deployment(view, clusterName(clusters, view.Deployment.ClusterID), podOrderOf(r.URL.Query()))
-	shown := &answer{page: "deployment", title: content.Name, content: content, live: deploymentLive{
-		Reported: teller.clock.optional(view.Deployment.LastReportAt), Silent: content.Silent != nil,
-		Cluster: content.Cluster, Gone: content.Gone(),
-	}}
+	shown := &answer{
+		page: "deployment", title: view.Deployment.Name,
+		content: teller.deployment(view, podOrderOf(r.URL.Query())),
+		live:    teller.head(view, clusterName(clusters, view.Deployment.ClusterID)),
+	}
 	if token.Role == server.RoleAdmin {
 		shown.aside = actionsOf(view, refused)
 	}
@@ -106,21 +108,27 @@ func clusterName(clusters []server.Cluster, id string) string {
 	return id
 }
 
-func (t teller) deployment(view *server.DeploymentView, cluster string, order podOrder) deploymentView {
+func (t teller) head(view *server.DeploymentView, cluster string) deploymentHead {
 	deployment := &view.Deployment
-	shown := deploymentView{
-		ID: deployment.ID, Name: deployment.Name, Environment: deref(deployment.Environment), Cluster: cluster,
-		Version: deref(deployment.Version), Internal: deployment.Internal,
-		Foreign: deployment.ManagedBy == server.DeploymentManagerCluster,
-		Status:  deployment.Status, Tone: toneOfDeployment(deployment.Status),
-		Message: deref(deployment.StatusMessage), Since: t.clock.moment(deployment.StatusSince),
-		Compare: compare(view), Pods: podsOf(view, order, t.clock),
-	}
-	if isSilent(deployment, t.clock, t.timeout) {
-		shown.Silent = t.clock.optional(deployment.LastReportAt)
+	head := deploymentHead{
+		Name: deployment.Name, Environment: deref(deployment.Environment), Cluster: cluster, Version: deref(deployment.Version),
+		Internal: deployment.Internal, Foreign: deployment.ManagedBy == server.DeploymentManagerCluster,
+		Status: deployment.Status, Tone: toneOfDeployment(deployment.Status), Message: deref(deployment.StatusMessage),
+		Since: t.clock.moment(deployment.StatusSince), Reported: t.clock.optional(deployment.LastReportAt),
+		Silent: isSilent(deployment, t.clock, t.timeout),
 	}
 	if view.Observed != nil {
-		shown.Object = view.Observed.Namespace + "/" + view.Observed.Name
+		head.Object = view.Observed.Namespace + "/" + view.Observed.Name
+	}
+	return head
+}
+
+func (t teller) deployment(view *server.DeploymentView, order podOrder) deploymentView {
+	shown := deploymentView{
+		Name: view.Deployment.Name, Foreign: view.Deployment.ManagedBy == server.DeploymentManagerCluster,
+		Compare: compare(view), Pods: podsOf(view, order, t.clock),
+	}
+	if view.Observed != nil {
 		shown.Conditions = t.conditions(view.Observed.Conditions)
 	}
 	t.addTasks(&shown, view.Newest)
@@ -150,25 +158,23 @@ func toneOfCondition(status string) tone {
 
 // addTasks picks what is at work and lists the rest.
 func (t teller) addTasks(shown *deploymentView, newest []string) {
-	for i, id := range newest {
+	for _, id := range newest {
 		task := t.tasks.Find(id)
 		if task.IsHookTask() {
 			continue
 		}
-		line := t.line(task)
 		result := t.tasks.Result(id)
-		switch {
-		case result == server.ResultRunning && task.Status == server.TaskPending:
-			shown.Queued = append(shown.Queued, line)
+		if result == server.ResultRunning && task.Status == server.TaskPending {
+			shown.Queued = append(shown.Queued, t.line(task))
 			continue
-		case shown.Task == nil && (result == server.ResultRunning || i == 0 && result == server.ResultFailed):
+		}
+		newestFailed := len(shown.History) == 0 && result == server.ResultFailed
+		if shown.Task == nil && (result == server.ResultRunning || newestFailed) {
 			view := t.task(task)
 			shown.Task = &view
 		}
-		shown.History = append(shown.History, line)
+		shown.History = append(shown.History, t.line(task))
 	}
 	// The oldest of those that wait is next.
-	for i, j := 0, len(shown.Queued)-1; i < j; i, j = i+1, j-1 {
-		shown.Queued[i], shown.Queued[j] = shown.Queued[j], shown.Queued[i]
-	}
+	slices.Reverse(shown.Queued)
 }

@@ -13,5 +13,5 @@ func TestADeploymentThatRunsIsShownWhole(t *testing.T) {
 	s := newStage(t)
 	id, _ := s.runShop()
 	got := s.get(server.RoleViewer, "/deployments/"+id)
-	s.wantText(got, "RUNNING", "3 of 3 ready", `href="https://shop.example.com"`, "shop 2.4.0", "4 ready", "shop-server-a", "Last report")
+	s.wantText(got, "RUNNING", "3 of 3 ready", `href="https://shop.example.com"`, "shop 2.4.0", "4 ready", "shop-server-a", "last report")
 }

@@ -16,14 +16,7 @@ import (
 // overviewView is the list of deployments.
 type overviewView struct {
 	Filter filter
-	// Counts are those of all deployments that the words and the environment
-	// pick, by status.
-	Counts []statusCount
-	// Headline says in a sentence how things are.
-	Headline string
-	Tone     tone
-	Silent   []clusterAge
-	Rows     []overviewRow
+	Rows   []overviewRow
 	// Environments are those to choose from.
 	Environments []string
 	Total        int
@@ -66,11 +59,30 @@ type overviewRow struct {
 // Reported is when the last report came.
 func (r overviewRow) Reported() *moment { return r.reported }
 
-// Bad tells whether pods are missing.
-func (r overviewRow) Bad() bool { return r.Ready < r.Wanted }
+// Bar is the tone of the pods: that of the deployment, but for one that should
+// have them all.
+func (r overviewRow) Bar() tone {
+	if r.Tone == toneOK && r.Ready < r.Wanted {
+		return toneWarn
+	}
+	return r.Tone
+}
 
-// overviewLive is when each cluster last reported.
-type overviewLive struct{ Clusters []clusterAge }
+// overviewLive is how things are as a whole, and when each cluster last reported.
+type overviewLive struct {
+	// Headline says in a sentence how things are.
+	Headline string
+	Tone     tone
+	// Counts are those of all deployments that the words and the environment
+	// pick, by status.
+	Counts   []statusCount
+	Clusters []clusterAge
+}
+
+// Silent are the clusters of which the last known state is shown.
+func (l overviewLive) Silent() []clusterAge {
+	return slices.DeleteFunc(slices.Clone(l.Clusters), func(cluster clusterAge) bool { return !cluster.Silent })
+}
 
 type clusterAge struct {
 	Key, Name string
@@ -108,9 +120,6 @@ func (l lister) overview(wanted filter, summaries []server.DeploymentSummary) (o
 		names[cluster.ID] = cluster.Name
 		age := clusterAge{Key: cluster.Name, Name: cluster.Name, Silent: l.clock.olderThan(cluster.LastReportAt, l.timeout)}
 		age.At = l.clock.optional(cluster.LastReportAt)
-		if age.Silent {
-			view.Silent = append(view.Silent, age)
-		}
 		if at, reported := newest[cluster.ID]; reported {
 			age.At = l.clock.optional(&at)
 		}
@@ -135,8 +144,8 @@ func (l lister) overview(wanted filter, summaries []server.DeploymentSummary) (o
 		view.Environments = append(view.Environments, environment)
 	}
 	slices.Sort(view.Environments)
-	view.Counts = countsOf(wanted, counts)
-	view.Headline, view.Tone = headline(counts, len(view.Silent))
+	live.Counts = countsOf(wanted, counts)
+	live.Headline, live.Tone = headline(counts, len(live.Silent()))
 	return view, live
 }
 
@@ -208,7 +217,7 @@ func (r *overviewRow) rank() int {
 		return 0
 	case r.Silent:
 		return 1
-	case r.Status == server.DeploymentRunning && r.Bad():
+	case r.Bar() == toneWarn:
 		return 2
 	}
 	return rank

@@ -30,15 +30,21 @@ type stage struct {
 	store   *store.Store
 	clock   *storetest.Clock
 	handler http.Handler
-	cluster server.Cluster
-	agent   server.Identity
 	admin   server.Identity
 	// sessions are the cookies of those who are signed in, by role.
 	sessions map[server.Role]string
 	tokens   map[server.Role]string
+	log      *bytes.Buffer
+
+	site
+}
+
+// site is a cluster whose agent reports.
+type site struct {
+	cluster  server.Cluster
+	agent    server.Identity
 	report   string
 	sequence int64
-	log      *bytes.Buffer
 }
 
 func newStage(t testing.TB) *stage {
@@ -54,8 +60,7 @@ func newStage(t testing.TB) *stage {
 		Log: funcr.New(func(prefix, args string) { s.log.WriteString(prefix + args + "\n") }, funcr.Options{}),
 	})
 	s.must(err)
-	s.cluster, s.agent = s.newCluster("north")
-	s.report = s.openSession("agent-0")
+	s.site = s.newSite("north")
 	for role, name := range map[server.Role]string{server.RoleAdmin: "ada", server.RoleViewer: "wallboard"} {
 		token, secret, err := s.store.CreateToken(t.Context(), name, role)
 		s.must(err)
@@ -76,19 +81,28 @@ func (s *stage) must(err error) {
 	}
 }
 
-func (s *stage) newCluster(name string) (server.Cluster, server.Identity) {
+func (s *stage) newSite(name string) site {
 	s.Helper()
 	cluster, secret, err := s.store.CreateCluster(s.Context(), name)
 	s.must(err)
 	agent, err := s.store.Identify(s.Context(), secret)
 	s.must(err)
-	return cluster, agent
+	made := site{cluster: cluster, agent: agent}
+	made.report = s.openSession(made, "agent-0")
+	return made
 }
 
-func (s *stage) openSession(agent string) string {
+// at is the stage with its agent and worker in another cluster.
+func (s *stage) at(other site) *stage {
+	there := *s
+	there.site = other
+	return &there
+}
+
+func (s *stage) openSession(at site, agent string) string {
 	s.Helper()
-	session, err := s.store.OpenSession(s.Context(), s.agent, server.OpenSession{
-		ClusterID: s.cluster.ID, ClusterUID: "kube-" + s.cluster.Name, AgentID: agent, AgentVersion: "1.4.0",
+	session, err := s.store.OpenSession(s.Context(), at.agent, server.OpenSession{
+		ClusterID: at.cluster.ID, ClusterUID: "kube-" + at.cluster.Name, AgentID: agent, AgentVersion: "1.4.0",
 	})
 	s.must(err)
 	return session.ID

@@ -71,21 +71,22 @@ type attemptView struct {
 
 // teller tells about the tasks of a deployment.
 type teller struct {
-	clock      clock
-	timeout    time.Duration
-	of         *server.Deployment
-	tasks      server.Tasks
+	clock   clock
+	timeout time.Duration
+	of      *server.Deployment
+	tasks   server.Tasks
 }
 
-// taskPage is the page of a task.
-type taskPage struct {
+// taskHead is what one must know of a task first.
+type taskHead struct {
+	Task                     taskView
 	Deployment, DeploymentID string
 	Status                   server.DeploymentStatusName
 	StatusTone               tone
-	Message                  string
-	Task                     taskView
 	// ParentTitle is that of the task whose hook started it.
 	ParentTitle string
+	Reported    *moment
+	Silent      bool
 }
 
 func (h *handler) task(r *http.Request, _ server.Token) (*answer, error) {
@@ -95,21 +96,17 @@ func (h *handler) task(r *http.Request, _ server.Token) (*answer, error) {
 	}
 	teller := teller{clock: clock{h.Now()}, timeout: h.ReportTimeout, of: &deployment, tasks: tasks}
 	task := tasks.Find(r.PathValue("id"))
-	page := taskPage{
-		Deployment: deployment.Name, DeploymentID: deployment.ID,
-		Status: deployment.Status, StatusTone: toneOfDeployment(deployment.Status), Message: deref(deployment.StatusMessage),
-		Task: teller.task(task),
+	head := taskHead{
+		Task: teller.task(task), Deployment: deployment.Name, DeploymentID: deployment.ID,
+		Status: deployment.Status, StatusTone: toneOfDeployment(deployment.Status),
+		Reported: teller.clock.optional(deployment.LastReportAt), Silent: isSilent(&deployment, teller.clock, h.ReportTimeout),
 	}
 	if task.ParentTaskID != nil {
 		if parent := tasks.Find(*task.ParentTaskID); parent != nil {
-			page.ParentTitle = titleOf(parent.Change)
+			head.ParentTitle = titleOf(parent.Change)
 		}
 	}
-	live := deploymentLive{
-		Reported: teller.clock.optional(deployment.LastReportAt), Gone: deployment.Status == server.DeploymentDeleted,
-		Silent: isSilent(&deployment, teller.clock, h.ReportTimeout),
-	}
-	return &answer{page: "task", title: page.Task.Title + " · " + deployment.Name, content: page, live: live}, nil
+	return &answer{page: "task", title: head.Task.Title + " · " + deployment.Name, content: head.Task, live: head}, nil
 }
 
 func (t teller) task(task *server.Task) taskView {
@@ -130,7 +127,7 @@ func (t teller) line(task *server.Task) taskLine {
 	result := t.tasks.Result(task.ID)
 	line := taskLine{
 		ID: task.ID, Title: titleOf(task.Change), Result: wordOf(result, task.Status), Tone: toneOfTask(result, task.Status),
-		Reason: deref(t.tasks.FailureReason(task.ID)), Created: t.clock.moment(task.CreatedAt),
+		Reason: clip(deref(t.tasks.FailureReason(task.ID)), maxRowMessage), Created: t.clock.moment(task.CreatedAt),
 	}
 	line.Length, line.Running = t.length(task, result)
 	return line

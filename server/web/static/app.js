@@ -92,8 +92,15 @@
   document.addEventListener("htmx:afterSettle", () => {
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   });
+  // A change of the status is said to those who do not see it.
+  let status = document.getElementById("live")?.dataset.status;
+  function say() {
+    const is = document.getElementById("live")?.dataset.status;
+    if (is && is !== status) document.getElementById("said").textContent = status = is;
+  }
   function refresh() {
     learn();
+    say();
     spreadReports();
     tick();
   }
