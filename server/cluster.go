@@ -3,7 +3,10 @@
 
 package server
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Cluster is a Kubernetes cluster that an agent reports.
 type Cluster struct {
@@ -73,8 +76,8 @@ func (s *Session) Admit(caller Identity, cluster Cluster) error {
 		return err
 	}
 	if cluster.SessionID == nil || *cluster.SessionID != s.ID {
-		return Errorf(CodeSessionSuperseded,
-			"session %s of agent %s was superseded by a later session of cluster %s", s.ID, s.AgentID, cluster.Name)
+		return &Error{Code: CodeSessionSuperseded, Field: sessionField, Message: fmt.Sprintf(
+			"session %s of agent %s was superseded by a later session of cluster %s", s.ID, s.AgentID, cluster.Name)}
 	}
 	return nil
 }
@@ -85,9 +88,22 @@ func (c *Cluster) CheckUID(uid string) error {
 	if c.UID == nil || *c.UID == uid {
 		return nil
 	}
-	return Errorf(CodeClusterMismatch,
-		"cluster %s is known with the UID %s, the agent reports from %s: create a cluster of its own for it",
+	return ClusterMismatch("cluster %s is known with the UID %s, the agent reports from %s: create a cluster of its own for it",
 		c.Name, *c.UID, uid)
+}
+
+// sessionField names the session in both kinds of reports.
+const sessionField = "report.sessionId"
+
+// SessionUnknown refuses a report in a session that was never opened, or was
+// forgotten.
+func SessionUnknown(id string) error {
+	return &Error{Code: CodeSessionUnknown, Field: sessionField, Message: "there is no session " + id + ": open a new one"}
+}
+
+// ClusterMismatch refuses a session of another Kubernetes cluster.
+func ClusterMismatch(format string, args ...any) error {
+	return &Error{Code: CodeClusterMismatch, Field: "input.clusterUid", Message: fmt.Sprintf(format, args...)}
 }
 
 // OpenSession is what an agent says of itself when it opens a session.

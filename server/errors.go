@@ -48,6 +48,12 @@ func Errorf(code Code, format string, args ...any) error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// NotFound makes a refusal of an id that names nothing. The field is the id's own
+// name, as deploymentId.
+func NotFound(what, id string) error {
+	return &Error{Code: CodeNotFound, Field: what + "Id", Message: fmt.Sprintf("there is no %s %s", what, id)}
+}
+
 // InvalidInput makes a refusal of an argument.
 func InvalidInput(field, format string, args ...any) error {
 	return &Error{Code: CodeInvalidInput, Field: field, Message: fmt.Sprintf(format, args...)}

@@ -15,11 +15,11 @@ func (s *State) held(taskID, workerID string) (*Task, error) {
 	task := s.Tasks.Find(taskID)
 	switch {
 	case task == nil:
-		return nil, Errorf(CodeNotFound, "no task %s", taskID)
+		return nil, NotFound("task", taskID)
 	case task.WorkerID == nil:
 		return nil, Errorf(CodeConflict, "task %s is not claimed", taskID)
 	case *task.WorkerID != workerID:
-		return nil, Errorf(CodeLeaseLost, "task %s has passed to another worker", taskID)
+		return nil, &Error{Code: CodeLeaseLost, Field: "workerId", Message: "task " + taskID + " has passed to another worker"}
 	case task.FlowEnded():
 		return nil, Errorf(CodeConflict, "the flow of task %s has ended: %s", taskID, task.Status)
 	}
@@ -42,7 +42,7 @@ func (s *State) heldStep(taskID, workerID, stepID string) (*Task, *Step, error) 
 		}
 		return task, step, nil
 	}
-	return nil, nil, Errorf(CodeNotFound, "task %s has no step %s", taskID, stepID)
+	return nil, nil, NotFound("step", stepID)
 }
 
 // StartStep starts a step of the worker's flow. Steps run in their order, those

@@ -50,7 +50,7 @@ func BenchmarkReadWhileClustersReport(b *testing.B) {
 		close(stop)
 		reporting.Wait()
 		slices.Sort(times)
-		s.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "median-ms")
+		s.ReportMetric(milliseconds(times[len(times)/2]), "median-ms")
 	})
 }
 

@@ -55,16 +55,11 @@ func present(log logr.Logger) graphql.ErrorPresenterFunc {
 		shown := graphql.DefaultErrorPresenter(ctx, err)
 		var refused *server.Error
 		if errors.As(err, &refused) {
-			shown.Message = refused.Error()
-			shown.Extensions = map[string]any{codeKey: string(refused.Code)}
-			if refused.Field != "" {
-				shown.Extensions[fieldKey] = refused.Field
-			}
-			return shown
+			return showRefusal(shown, refused, argumentOf(ctx, refused.Field))
 		}
 		var failed *failure
 		if !errors.As(err, &failed) {
-			return withContractCode(shown)
+			return withContractCode(shown, graphql.GetOperationContext(ctx).RawQuery)
 		}
 		if ctx.Err() == nil {
 			log.Error(failed.cause, "Failed to answer", "path", shown.Path.String())
@@ -75,11 +70,26 @@ func present(log logr.Logger) graphql.ErrorPresenterFunc {
 	}
 }
 
-// withContractCode gives an error of the library a code of the contract.
-func withContractCode(err *gqlerror.Error) *gqlerror.Error {
+// showRefusal shows a refusal as it is, with the argument at fault.
+func showRefusal(shown *gqlerror.Error, refused *server.Error, field string) *gqlerror.Error {
+	shown.Message = (&server.Error{Field: field, Message: refused.Message}).Error()
+	shown.Extensions = map[string]any{codeKey: string(refused.Code)}
+	if field != "" {
+		shown.Extensions[fieldKey] = field
+	}
+	return shown
+}
+
+// withContractCode gives an error of the library about an operation a code of the
+// contract, and names the argument at fault.
+func withContractCode(err *gqlerror.Error, query string) *gqlerror.Error {
 	code, _ := err.Extensions[codeKey].(string)
 	if code == "" || code == errcode.ParseFailed || code == errcode.ValidationFailed {
+		err.Message = withoutTypeWords(err.Message)
 		err.Extensions = map[string]any{codeKey: string(server.CodeInvalidInput)}
+		if field := faultOf(err, query); field != "" {
+			err.Extensions[fieldKey] = field
+		}
 	}
 	return err
 }

@@ -13332,13 +13332,13 @@ func (ec *executionContext) marshalNJSON2encodingᚋjsonᚐRawMessage(ctx contex
 }
 
 func (ec *executionContext) unmarshalNLong2int64(ctx context.Context, v any) (int64, error) {
-	res, err := graphql.UnmarshalInt64(v)
+	res, err := UnmarshalLong(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNLong2int64(ctx context.Context, sel ast.SelectionSet, v int64) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalInt64(v)
+	res := MarshalLong(v)
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "Long!")
 	}
@@ -14055,7 +14055,7 @@ func (ec *executionContext) unmarshalOLong2ᚖint64(ctx context.Context, v any) 
 	if v == nil {
 		return nil, nil
 	}
-	res, err := graphql.UnmarshalInt64(v)
+	res, err := UnmarshalLong(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -14065,7 +14065,7 @@ func (ec *executionContext) marshalOLong2ᚖint64(ctx context.Context, sel ast.S
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalInt64(*v)
+	res := MarshalLong(*v)
 	return res
 }
 

@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -32,8 +33,12 @@ const (
 )
 
 // largeBody is what comes with the first report of a large cluster, and not
-// again for minutes: what it took is given back at once.
-const largeBody = 8 << 20
+// again for minutes: what it took is given back once the answer is written and
+// nothing holds it any more.
+const (
+	largeBody     = 8 << 20
+	giveBackAfter = time.Second
+)
 
 // Options are the server's policies.
 type Options struct {
@@ -57,6 +62,7 @@ func NewHandler(resolver *Resolver, options Options) http.Handler {
 	exec.SetParserTokenLimit(maxTokens)
 	exec.AroundFields(markFailures)
 	exec.Use(&limits{schema: schema})
+	exec.Use(&exactWords{})
 	exec.Use(roleCheck{})
 	return gziphandler.GzipHandler(&handler{resolver: resolver, options: options, executor: exec})
 }
@@ -86,12 +92,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if size > largeBody {
-		defer func() { go debug.FreeOSMemory() }()
+		defer time.AfterFunc(giveBackAfter, debug.FreeOSMemory)
 	}
 	op, refused := h.executor.CreateOperationContext(ctx, params)
 	if refused != nil {
 		for i, err := range refused {
-			refused[i] = withContractCode(err)
+			refused[i] = withContractCode(err, params.Query)
 		}
 		h.refuse(w, statusOf(fmt.Sprint(refused[0].Extensions[codeKey])), refused...)
 		return

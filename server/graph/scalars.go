@@ -22,7 +22,7 @@ func MarshalText(text string) graphql.Marshaler { return graphql.MarshalString(t
 func UnmarshalText(value any) (string, error) {
 	text, ok := value.(string)
 	if !ok {
-		return "", fmt.Errorf("%v is no text", value)
+		return "", errors.New("is no text")
 	}
 	return server.CleanText(text, 0), nil
 }
@@ -35,7 +35,7 @@ func MarshalID(id string) graphql.Marshaler { return graphql.MarshalString(id) }
 func UnmarshalID(value any) (string, error) {
 	id, err := graphql.UnmarshalID(value)
 	if err != nil {
-		return "", err
+		return "", errors.New("is no ID")
 	}
 	return server.CleanText(id, 0), nil
 }
@@ -45,15 +45,24 @@ func MarshalTime(t time.Time) graphql.Marshaler { return graphql.MarshalTime(t.U
 
 // UnmarshalTime reads RFC 3339 with any offset.
 func UnmarshalTime(value any) (time.Time, error) {
-	text, ok := value.(string)
-	if !ok {
-		return time.Time{}, fmt.Errorf("%T is no time: RFC 3339 is, as 2026-11-29T16:40:05Z", value)
-	}
+	text, _ := value.(string)
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return time.Time{}, errors.New("this is no time: RFC 3339 is, as 2026-11-29T16:40:05Z")
+		return time.Time{}, errors.New("is no time: RFC 3339 is, as 2026-11-29T16:40:05Z")
 	}
 	return t.UTC(), nil
+}
+
+// MarshalLong writes a Long.
+func MarshalLong(n int64) graphql.Marshaler { return graphql.MarshalInt64(n) }
+
+// UnmarshalLong reads a whole number of 64 bits.
+func UnmarshalLong(value any) (int64, error) {
+	n, err := graphql.UnmarshalInt64(value)
+	if err != nil {
+		return 0, errors.New("is no whole number of 64 bits")
+	}
+	return n, nil
 }
 
 // MarshalJSON writes any JSON value.

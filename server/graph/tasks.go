@@ -6,8 +6,6 @@ package graph
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"strings"
 
 	"github.com/styrmin/styrmin/server"
 )
@@ -17,17 +15,7 @@ func (r mutationResolver) CreateDeployment(ctx context.Context, input CreateDepl
 	task, err := r.Store.CreateDeployment(ctx, callerOf(ctx), server.NewDeployment{
 		Name: input.Name, ClusterID: input.ClusterID, Environment: input.Environment, Internal: input.Internal, Spec: input.Spec,
 	}, key)
-	return r.changed(ctx, task, inInput(err))
-}
-
-// inInput names the field at fault as the argument of a call that takes the spec
-// in its input.
-func inInput(err error) error {
-	var refused *server.Error
-	if !errors.As(err, &refused) || !strings.HasPrefix(refused.Field, "spec") {
-		return err
-	}
-	return &server.Error{Code: refused.Code, Field: "input." + refused.Field, Message: refused.Message}
+	return r.changed(ctx, task, err)
 }
 
 // UpdateDeployment replaces the whole spec.

@@ -5,7 +5,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -25,10 +24,6 @@ func (s *Store) CreateDeployment(ctx context.Context, caller server.Identity, de
 	var task *server.Task
 	err := s.write(ctx, "create deployment", func(ctx context.Context, tx bun.Tx) error {
 		if _, err := s.lockCluster(ctx, tx, declared.ClusterID); err != nil {
-			var refusal *server.Error
-			if errors.As(err, &refusal) {
-				return &server.Error{Code: refusal.Code, Field: "input.clusterId", Message: refusal.Message}
-			}
 			return err
 		}
 		var err error

@@ -107,7 +107,7 @@ func readTask(ctx context.Context, db bun.IDB, id string) (*server.Task, error) 
 		return nil, fmt.Errorf("reading task %s: %w", id, err)
 	}
 	if len(rows) == 0 {
-		return nil, server.Errorf(server.CodeNotFound, "there is no task %s", id)
+		return nil, server.NotFound("task", id)
 	}
 	tasks, err := whole(ctx, db, rows)
 	if err != nil {

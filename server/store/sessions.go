@@ -72,7 +72,7 @@ func checkUIDIsFree(ctx context.Context, tx bun.Tx, open server.OpenSession) err
 		return fmt.Errorf("looking for the cluster UID: %w", err)
 	}
 	if len(names) > 0 {
-		return server.Errorf(server.CodeClusterMismatch,
+		return server.ClusterMismatch(
 			"the UID %s belongs to cluster %s: use the token of that one", open.ClusterUID, names[0])
 	}
 	return nil
@@ -114,7 +114,7 @@ func (s *Store) admit(ctx context.Context, tx bun.Tx, caller server.Identity, id
 	row := new(sessionRow)
 	if err := tx.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
 		if isMissing(err) {
-			return nil, server.Errorf(server.CodeSessionUnknown, "there is no session %s: open a new one", id)
+			return nil, server.SessionUnknown(id)
 		}
 		return nil, fmt.Errorf("reading the session: %w", err)
 	}

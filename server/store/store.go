@@ -153,7 +153,7 @@ func wrap(useCase string, err error) error {
 // found turns a missing row into NOT_FOUND.
 func found(err error, what, id string) error {
 	if isMissing(err) {
-		return server.Errorf(server.CodeNotFound, "there is no %s %s", what, id)
+		return server.NotFound(what, id)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func (s *Store) Task(ctx context.Context, caller server.Identity, id string) (Ta
 			return err
 		}
 		if len(rows) == 0 {
-			return server.Errorf(server.CodeNotFound, "there is no task %s", id)
+			return server.NotFound("task", id)
 		}
 		row := new(deploymentRow)
 		if err := db.NewSelect().Model(row).Where("id = ?", rows[0].DeploymentID).Scan(ctx); err != nil {

@@ -112,7 +112,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string) error {
 			return fmt.Errorf("reading the admin tokens: %w", err)
 		}
 		if len(admins) == 1 && admins[0].ID == id {
-			return server.Errorf(server.CodeConflict, "this is the last admin token: create another one first")
+			return &server.Error{Code: server.CodeConflict, Field: "tokenId", Message: "this is the last admin token: create another one first"}
 		}
 		result, err := tx.NewDelete().Model((*tokenRow)(nil)).
 			Where("id = ?", id).Where("cluster_id IS NULL").Exec(ctx)
@@ -124,7 +124,7 @@ func (s *Store) RevokeToken(ctx context.Context, id string) error {
 			return fmt.Errorf("counting the rows: %w", err)
 		}
 		if n == 0 {
-			return server.Errorf(server.CodeNotFound, "there is no token %s", id)
+			return server.NotFound("token", id)
 		}
 		return nil
 	})

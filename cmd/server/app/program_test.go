@@ -18,7 +18,12 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/styrmin/styrmin/server/store/storetest"
 )
+
+// TestMain ends the PostgreSQL server that tests of this package started.
+func TestMain(m *testing.M) { storetest.Main(m) }
 
 // running is a server that runs until its test ends.
 type running struct {
