@@ -52,6 +52,29 @@ fault: localcluster ## Run the fault suite alone and print the times to detect; 
 	@bin/localcluster build
 	KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" $(GO) test -race -v -timeout 120m $(TESTARGS) ./test/fault
 
+# How long each fuzz test runs.
+FUZZTIME ?= 10m
+
+.PHONY: fuzz
+fuzz: ## Let random calls and reports try the server's rules, FUZZTIME for each test.
+	@for test in FuzzRInvariants FuzzR1Rows FuzzR15CleanText; do \
+		$(GO) test ./server -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
+	done
+
+.PHONY: bench
+bench: bench-server ## Measure what docs/benchmarks.md tells.
+
+.PHONY: bench-server
+bench-server: ## Measure the server on SQLite and PostgreSQL: CPU and rows of reports, memory, reads beside reports.
+	@{ $(GO) test -run '^$$' -bench 'Report|Plain' -benchtime 20x -timeout 30m ./server/graph; \
+		$(GO) test -run '^$$' -bench 'Read' -benchtime 20s -timeout 30m ./server/graph; \
+		$(GO) test -run '^$$' -bench 'Memory' -benchtime 20x -timeout 30m ./cmd/server/app; } | tee /dev/stderr | awk ' \
+		BEGIN { print "| measured | database | figures |\n|---|---|---|" } \
+		/^Benchmark/ { sub(/^Benchmark/, "", $$1); sub(/-[0-9]+$$/, "", $$1); split($$1, name, "/"); figures = ""; \
+			for (i = 3; i < NF; i += 2) figures = figures (i > 3 ? ", " : "") $$i " " $$(i + 1); \
+			printf "| %s | %s | %s |\n", name[1], name[2], figures } \
+		/^(--- )?FAIL/ { failed = 1 } END { exit failed }'
+
 ##@ Development
 
 .PHONY: build
