@@ -35,6 +35,7 @@ func TestDemo(t *testing.T) {
 			t.Logf("everything was up after %.0fs", time.Since(began).Seconds())
 			checkOrder(t, lines)
 			tryCurl(t, lines)
+			tryStyrminctl(t, lines)
 			stopDemo(t, demo, dir)
 		})
 	}
@@ -75,7 +76,7 @@ func checkOrder(t *testing.T, lines []string) {
 	text := strings.Join(lines, "\n")
 	at := 0
 	for _, part := range []string{
-		"Waiting for the sample", "RUNNING, 4 of 4 pods ready", "Server ", "Admin token ", "bin/kubectl --kubeconfig", "curl -s", lastLine,
+		"Waiting for the sample", "RUNNING, 4 of 4 pods ready", "Server ", "Admin token ", "bin/kubectl --kubeconfig", "curl -s", "bin/styrminctl", lastLine,
 	} {
 		next := strings.Index(text[at:], part)
 		if next < 0 {
@@ -88,16 +89,43 @@ func checkOrder(t *testing.T, lines []string) {
 // tryCurl runs the curl command that the demo shows.
 func tryCurl(t *testing.T, lines []string) {
 	t.Helper()
-	first := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "curl -s") })
-	curl := exec.CommandContext(t.Context(), "sh", "-c", strings.TrimSuffix(strings.TrimSpace(lines[first]), `\`)+lines[first+1])
-	curl.Dir = "../.."
-	answer, err := curl.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, answer)
-	}
-	if n := strings.Count(string(answer), `"ready":true`); n != 4 {
+	first := lineWith(t, lines, "curl -s")
+	answer := shell(t, strings.TrimSuffix(lines[first], `\`)+lines[first+1])
+	if n := strings.Count(answer, `"ready":true`); n != 4 {
 		t.Errorf("want four ready pods, got %s", answer)
 	}
+}
+
+// tryStyrminctl reads the sample as the demo shows it; after its upgrade.
+func tryStyrminctl(t *testing.T, lines []string) {
+	t.Helper()
+	answer := shell(t, lines[lineWith(t, lines, "export ")]+"\n"+lines[lineWith(t, lines, "bin/styrminctl deployments get")])
+	for _, want := range []string{"RUNNING", sampleUpgrade} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("want %s in:\n%s", want, answer)
+		}
+	}
+}
+
+func lineWith(t *testing.T, lines []string, part string) int {
+	t.Helper()
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, part) })
+	if at < 0 {
+		t.Fatalf("no line with %q in:\n%s", part, strings.Join(lines, "\n"))
+	}
+	return at
+}
+
+// shell runs a command in the checkout's folder and returns what it prints.
+func shell(t *testing.T, command string) string {
+	t.Helper()
+	run := exec.CommandContext(t.Context(), "sh", "-c", command)
+	run.Dir = "../.."
+	out, err := run.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	return string(out)
 }
 
 // stopDemo presses Ctrl-C and checks that nothing is left running.

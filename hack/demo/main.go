@@ -1,9 +1,9 @@
 // Copyright 2026 The Styrmin Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo runs the whole product on a real local control plane, applies a
-// sample StyrminDeployment and says what to try. It ends on Ctrl-C and goes on
-// where it was at its next start.
+// Command demo runs the whole product on a real local control plane, creates a
+// sample deployment with styrminctl, upgrades it, and says what to try. It ends on
+// Ctrl-C and goes on where it was at its next start.
 package main
 
 import (
@@ -15,13 +15,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/styrmin/styrmin/test/system"
 )
-
-// runningTimeout is how long the sample may take to run.
-const runningTimeout = 3 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -29,7 +25,7 @@ func main() {
 	err := run(ctx, os.Args[1:])
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
 		fmt.Println("Stopped before everything was up.")
 	default:
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -68,103 +64,35 @@ func run(ctx context.Context, args []string) (err error) {
 		fmt.Println("\nStopping the manager, the server and the control plane")
 		err = errors.Join(err, s.Stop())
 	}()
-	if err := s.ApplySample(ctx, "config/samples"); err != nil {
+	shop := &sample{system: s, file: filepath.Join(*dir, "shop.yaml")}
+	if err := shop.setUp(ctx); err != nil {
 		return err
 	}
-	if err := waitUntilRunning(ctx, s); err != nil {
-		return err
-	}
-	tellWhatToTry(s, *dir)
+	tellWhatToTry(s, shop, *dir)
 	return s.Wait(ctx)
 }
 
-// waitUntilRunning tells each change that the server's answers show, until the
-// sample runs.
-func waitUntilRunning(ctx context.Context, s *system.System) error {
-	fmt.Println("Waiting for the sample StyrminDeployment styrmin/prod-shop to run, as the server sees it:")
-	ctx, cancel := context.WithTimeoutCause(ctx, runningTimeout,
-		fmt.Errorf("the sample does not run after %s; see the logs beside the demo's state", runningTimeout))
-	defer cancel()
-	ticker := time.NewTicker(500 * time.Millisecond)
-	defer ticker.Stop()
-	// What is stored may be an earlier demo's: a report has to come first.
-	since, err := s.Clock(ctx)
-	if err != nil {
-		return err
-	}
-	start, last := time.Now(), ""
-	for {
-		line, running, err := observe(ctx, s, since)
-		if err != nil {
-			return err
-		}
-		if line != last {
-			fmt.Printf("  %3.0fs  %s\n", time.Since(start).Seconds(), line)
-			last = line
-		}
-		if running {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		}
-	}
-}
-
-// observe reads the sample from the server, as reported after since: a line for
-// people, and whether it runs.
-func observe(ctx context.Context, s *system.System, since time.Time) (line string, running bool, err error) {
-	reported, err := s.LastReport(ctx)
-	if err != nil || !reported.After(since) {
-		return "waiting for the agent's report", false, err
-	}
-	deployment, err := s.Deployment(ctx, "prod-shop")
-	if err != nil || deployment == nil {
-		return "not reported yet", false, err
-	}
-	pods, err := s.Pods(ctx, "prod-shop")
-	if err != nil {
-		return "", false, err
-	}
-	ready := 0
-	for _, pod := range pods {
-		if pod.Ready {
-			ready++
-		}
-	}
-	line = fmt.Sprintf("%s, %d of %d pods ready", deployment.Status, ready, len(pods))
-	if deployment.Observed != nil && deployment.Status != "RUNNING" {
-		line += ", phase " + deployment.Observed.Phase
-	}
-	if deployment.StatusMessage != "" {
-		line += ": " + deployment.StatusMessage
-	}
-	return line, deployment.Status == "RUNNING" && ready > 0 && ready == len(pods), nil
-}
-
-func tellWhatToTry(s *system.System, dir string) {
-	kubectl := fmt.Sprintf("bin/kubectl --kubeconfig %s", s.Kubeconfig)
+func tellWhatToTry(s *system.System, shop *sample, dir string) {
 	fmt.Printf(`
 Server       %[1]s/graphql
 Admin token  %[2]s
 
 Try, in another terminal in this folder:
 
-  %[3]s get sd -A
-  %[3]s get pods -A
-  %[3]s -n styrmin patch sd prod-shop --type json -p '[{"op": "replace", "path": "/spec/components/0/replicas", "value": 5}]'
-  # Break its image, see what the server says, and mend it:
-  %[3]s -n styrmin patch sd prod-shop --type merge -p '{"spec": {"helmRelease": {"values": {"server": {"image": "registry.example/does-not-exist:1"}}}}}'
-  %[3]s -n styrmin patch sd prod-shop --type merge -p '{"spec": {"helmRelease": {"values": {"server": {"image": "registry.example/shop-server:2.4.2"}}}}}'
-  %[3]s -n styrmin delete sd prod-shop
-
+  bin/kubectl --kubeconfig %[3]s get sd,pods -A
   curl -s %[1]s/graphql -H "Authorization: Bearer $(cat %[2]s)" -H 'Content-Type: application/json' \
     -d '{"query": "{ podStatuses { namespace name status ready containers { reason message } } deployments { name status statusMessage } }"}'
 
-Logs are in %[4]s. Ctrl-C ends everything; the next make demo goes on from there, make demo-clean forgets it.
-`, s.ServerURL, relative(s.AdminTokenFile), kubectl, filepath.Join(dir, "logs"))
+  export STYRMIN_SERVER_ADDRESS=%[1]s STYRMIN_TOKEN="$(cat %[2]s)"
+  bin/styrminctl deployments get shop
+  bin/styrminctl deployments scale shop server=5 --wait
+  # Break its image, see why the wait fails, and mend it:
+  sed s/shop-server:2.4.1/does-not-exist:1/ %[4]s | bin/styrminctl deployments apply -f - --wait
+  bin/styrminctl deployments apply -f %[4]s --wait
+  bin/styrminctl deployments delete shop --yes --wait
+
+Logs are in %[5]s. Ctrl-C ends everything; the next make demo goes on from there, make demo-clean forgets it.
+`, s.ServerURL, relative(s.AdminTokenFile), relative(s.Kubeconfig), shop.file, filepath.Join(dir, "logs"))
 }
 
 // relative shortens a path below the working folder.

@@ -19,7 +19,7 @@ import (
 
 const (
 	sampleNamespace = "styrmin"
-	sampleName      = "prod-shop"
+	sampleName      = "shop"
 	targetNamespace = "prod-shop"
 )
 
