@@ -22,13 +22,23 @@ type crasher struct {
 	mu      sync.Mutex
 	left    int
 	crashed chan struct{}
+	// last is when the operator last asked for something.
+	last time.Time
 }
+
+// idleTime is how long an operator that has begun asks for nothing when it has
+// nothing to do: more than it lets pass between two looks. One that has not begun
+// after startTime never will.
+const (
+	idleTime  = 500 * time.Millisecond
+	startTime = 3 * time.Second
+)
 
 // after arms the crasher.
 func (c *crasher) after(requests int) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.left, c.crashed = requests, make(chan struct{})
+	c.left, c.crashed, c.last = requests, make(chan struct{}), time.Now().Add(startTime-idleTime)
 	return c.crashed
 }
 
@@ -38,6 +48,7 @@ func (c *crasher) before(r request) error {
 	if !r.isWrite() && (r.verb != "get" || strings.HasPrefix(r.resource, "/")) {
 		return nil // Watches and discovery go on: without them nothing begins.
 	}
+	c.last = time.Now()
 	c.left--
 	if c.left > 0 {
 		return nil
@@ -46,6 +57,25 @@ func (c *crasher) before(r request) error {
 		close(c.crashed)
 	}
 	return errText("crashed")
+}
+
+// wait waits until the operator has crashed, or has done all that it can do.
+func (c *crasher) wait(crashed <-chan struct{}) {
+	ticker := time.NewTicker(idleTime / 10)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-crashed:
+			return
+		case <-ticker.C:
+		}
+		c.mu.Lock()
+		idle := time.Since(c.last)
+		c.mu.Unlock()
+		if idle > idleTime {
+			return
+		}
+	}
 }
 
 // TestO6CrashesAtAnyTime kills the operator thirty times while ten deployments
@@ -60,10 +90,7 @@ func TestO6CrashesAtAnyTime(t *testing.T) {
 		w := &wire{before: crash.before}
 		crashed := crash.after(requests)
 		o := startOperator(t, w.tapped(apiServer), fast(), nil)
-		select {
-		case <-crashed:
-		case <-time.After(2 * time.Second): // All is done that it can do.
-		}
+		crash.wait(crashed)
 		o.stop(t)
 	}
 	fixtures := make([]*fixture, deployments)

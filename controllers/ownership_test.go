@@ -48,6 +48,7 @@ func TestO7ForeignObjectsStayUntouched(t *testing.T) {
 		"IngressRoute": {traefikObject(&scope{}, traefikGroups[0].WithKind(ingressRouteKind), "web", map[string]any{"routes": []any{}}), styrminv1.ConditionServicesReady},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // Each has a namespace of its own.
 			f, d := newFixture(t, newClient(t, apiServer), "shop")
 			if _, ok := tc.obj.(*corev1.Namespace); ok {
 				tc.obj.SetName(f.target)

@@ -96,6 +96,7 @@ func TestInvalidSpecsAreRefused(t *testing.T) {
 		"another release name":            {update: func(s *spec) { s.HelmRelease.ReleaseName = "other" }, want: "spec.helmRelease.releaseName: Invalid value: helmRelease.releaseName is immutable"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f, d := newFixture(t, newClient(t, apiServer), "shop")
 			if tc.create != nil {
 				tc.create(d)

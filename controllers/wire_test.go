@@ -32,9 +32,10 @@ func (r request) String() string {
 	return fmt.Sprintf("%s %s %s/%s", r.verb, r.resource, r.namespace, r.name)
 }
 
-// isWrite tells whether the request changes something besides events.
+// isWrite tells whether the request changes something besides events. A question
+// about permissions has the form of a write and stores nothing.
 func (r request) isWrite() bool {
-	return !slices.Contains([]string{"get", "list", "watch"}, r.verb) && r.resource != "events"
+	return !slices.Contains([]string{"get", "list", "watch"}, r.verb) && r.resource != "events" && r.resource != "selfsubjectaccessreviews"
 }
 
 // wire records what a client sends to the API server, and lets a test meddle.
