@@ -75,6 +75,16 @@ bench-server: ## Measure the server on SQLite and PostgreSQL: CPU and rows of re
 			printf "| %s | %s | %s |\n", name[1], name[2], figures } \
 		/^(--- )?FAIL/ { failed = 1 } END { exit failed }'
 
+.PHONY: bench-operator
+bench-operator: localcluster ## Measure the operator: CROWD=1000 deployments at once on the local cluster, and a restart.
+	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster" RACE=off; \
+	$(GO) test -run '^$$' -bench O8Crowd -benchtime 1x -timeout 90m ./test/e2e
+
+.PHONY: kill-loop
+kill-loop: localcluster ## Kill the manager KILLS=30 times during create, upgrade and delete of ten deployments.
+	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
+	KILLS="$${KILLS:-30}" $(GO) test -race -run TestO6ManagerKilledAtAnyTime -v -timeout 30m ./test/e2e
+
 ##@ Development
 
 .PHONY: build

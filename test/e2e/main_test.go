@@ -20,8 +20,12 @@ import (
 // startTimeout covers a control plane that has to be built first.
 const startTimeout = 25 * time.Minute
 
-// sys is the running product that the tests of this package share, in order.
-var sys *system.System
+// sys is the running product that the tests of this package share, in order, and
+// managerProgram the path of its manager.
+var (
+	sys            *system.System
+	managerProgram string
+)
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -43,11 +47,16 @@ func run(m *testing.M) (int, error) {
 	}
 	manager, server := filepath.Join(dir, "manager"), filepath.Join(dir, "styrmin-server")
 	for program, source := range map[string]string{manager: "../../cmd", server: "../../cmd/server"} {
-		build := exec.CommandContext(context.Background(), "go", "build", "-race", "-o", program, source)
+		race := "-race"
+		if os.Getenv("RACE") == "off" { // Benchmarks measure what is shipped.
+			race = "-race=false"
+		}
+		build := exec.CommandContext(context.Background(), "go", "build", race, "-o", program, source)
 		if out, err := build.CombinedOutput(); err != nil {
 			return 1, fmt.Errorf("building %s: %w\n%s", source, err, out)
 		}
 	}
+	managerProgram = manager
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	sys, err = system.Start(ctx, system.Options{
