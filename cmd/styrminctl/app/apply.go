@@ -49,7 +49,6 @@ are refused with their file and line.`,
 	options.addFlags(command)
 	addOutput(command, &options.output, outputJSON, outputYAML, outputName)
 	// They fail only for flags that do not exist.
-	_ = command.MarkFlagRequired("filename")
 	_ = command.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = command.RegisterFlagCompletionFunc("cluster", a.completeClusters)
 	return command
@@ -64,6 +63,9 @@ type application struct {
 }
 
 func (a *app) apply(ctx context.Context, options *applying) error {
+	if len(options.files) == 0 {
+		return &usageError{errors.New("nothing to apply: name a file with -f")}
+	}
 	documents, err := a.readDocuments(options.files)
 	if err != nil {
 		return &usageError{err}

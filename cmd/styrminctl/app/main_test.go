@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/styrmin/styrmin/sdk"
 	"github.com/styrmin/styrmin/sdk/sdktest"
 )
 
@@ -172,6 +173,16 @@ func newWorld(t *testing.T) *world {
 		}},
 		server: server, agent: server.NewCluster(t, "production"),
 	}
+}
+
+// client calls the same server.
+func (w *world) client() *sdk.Client {
+	w.Helper()
+	client, err := sdk.New(w.server.URL, sdk.WithToken(w.server.AdminToken))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return client
 }
 
 // shop is a manifest of an application of three server pods.

@@ -78,20 +78,24 @@ func (a *app) encode(format output, value any) error {
 	return nil
 }
 
-// table prints rows in columns, as kubectl does. The first row are the headings;
-// without others, nothing is said of them.
+// table prints rows in columns, as kubectl does; the first row are the headings.
 func table(out io.Writer, rows [][]string) error {
-	w := tabwriter.NewWriter(out, 6, 4, 3, ' ', 0)
+	var aligned strings.Builder
+	w := tabwriter.NewWriter(&aligned, 6, 4, 3, ' ', 0)
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = oneLine(cell)
 		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t")); err != nil {
+		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) // a builder takes everything
+	}
+	_ = w.Flush()
+	for line := range strings.Lines(aligned.String()) {
+		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
 			return err
 		}
 	}
-	return w.Flush()
+	return nil
 }
 
 // age is how long ago something was, in kubectl's words.

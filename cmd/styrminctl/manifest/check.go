@@ -7,11 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
 	yaml "go.yaml.in/yaml/v3"
+	batchv1 "k8s.io/api/batch/v1"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
 // checker compares a document with the Go type that its spec is read into, and
@@ -81,16 +85,24 @@ func (c *checker) checkStruct(node *yaml.Node, typ reflect.Type, path string) {
 			c.fault(field.key, "unknown field %q%s", path+"."+field.name, suggestion(field.name, known))
 			continue
 		}
+		if typ == reflect.TypeFor[styrminv1.JobSpec]() && field.name == "template" {
+			inner = reflect.TypeFor[batchv1.JobSpec]() // that is what the API server will read
+		}
 		c.check(field.value, inner, path+"."+field.name)
 	}
 }
 
-// fieldsOf are the fields of a struct by their names in JSON.
+// fieldsOf are the fields of a struct by their names in JSON; those of a struct
+// that it embeds without a name are its own.
 func fieldsOf(typ reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
-	for _, field := range reflect.VisibleFields(typ) {
+	for i := range typ.NumField() {
+		field := typ.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name != "" && name != "-" {
+		switch {
+		case name == "" && field.Anonymous:
+			maps.Copy(fields, fieldsOf(field.Type))
+		case name != "" && name != "-":
 			fields[name] = field.Type
 		}
 	}
