@@ -38,6 +38,9 @@ func TestBadConfigurationEndsTheProgramAndNamesTheFlag(t *testing.T) {
 		"a PostgreSQL URL with a typing error, whose password stays secret": {
 			args: []string{"--database=postgres://user:hunter2@host:port/db"}, want: "--database",
 		},
+		"a PostgreSQL server that is not there, whose password stays secret": {
+			args: []string{"--database=postgres://user:hunter2@127.0.0.1:1/db?connect_timeout=1"}, want: "--database",
+		},
 		"a certificate without its key":          {args: []string{"--tls-cert-file=x"}, want: "--tls-key-file"},
 		"a key without its certificate":          {args: []string{"--tls-key-file=x"}, want: "--tls-cert-file"},
 		"a certificate that does not exist":      {args: []string{"--tls-cert-file=/none", "--tls-key-file=" + short}, want: "--tls-cert-file"},

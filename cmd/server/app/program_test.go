@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -280,6 +281,58 @@ func TestProbesAndMetricsAnswer(t *testing.T) {
 	for _, name := range []string{`styrmin_server_cluster_pods{cluster="demo"} 0`, "styrmin_server_database_seconds_bucket", "go_goroutines"} {
 		if !strings.Contains(metrics, name) {
 			t.Errorf("/metrics lacks %s", name)
+		}
+	}
+}
+
+// TestMetricsTellWhatTheServerTakesIn scrapes a server that took a report with a
+// bad row, was sent it again, refused one, and has a task that waits.
+func TestMetricsTellWhatTheServerTakesIn(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	created := s.call(s.token, `mutation { createCluster(input: {name: "demo"}) { agentToken cluster { id } } }`, nil)["createCluster"].(map[string]any)
+	agent := created["agentToken"].(string)
+	opened := s.call(agent, openSession, map[string]any{"input": map[string]any{"clusterUid": "u", "agentId": "a", "agentVersion": "1"}})
+	session := opened["openReportSession"].(map[string]any)["id"].(string)
+	send := func(session string, sequence int, pods ...any) {
+		s.post(agent, reportPods, map[string]any{
+			"report": header(session, sequence), "namespaces": []any{map[string]any{"namespace": "n", "digest": fmt.Sprint(sequence), "pods": pods}},
+		})
+	}
+	send(session, 1, pod("a", true), pod("b", true), pod("", true))
+	send(session, 1, pod("a", true))
+	send("none", 2)
+	send(session, 3, pod("b", true))
+	s.call(agent, reportDeployments, map[string]any{"report": header(session, 1), "deployments": []any{shop("Running")}})
+	s.call(s.token, `mutation ($c: ID!) { createDeployment(input: {name: "blog", environment: "prod", clusterId: $c, spec: {
+		helmRelease: {releaseName: "blog", chart: {repository: "oci://charts", name: "blog", version: "1"}}}}) { id } }`,
+		map[string]any{"c": created["cluster"].(map[string]any)["id"]})
+	metrics := s.get("http://" + s.program.MetricsAddress() + "/metrics")
+	for _, want := range []string{
+		`styrmin_server_reports_total{kind="pods",result="applied"} 2`,
+		`styrmin_server_reports_total{kind="pods",result="outdated"} 1`,
+		`styrmin_server_reports_total{kind="pods",result="SESSION_UNKNOWN"} 1`,
+		`styrmin_server_reports_total{kind="deployments",result="applied"} 1`,
+		`styrmin_server_report_ingest_seconds_count{kind="pods"} 4`,
+		`styrmin_server_report_rows_total{action="upserted",kind="pods"} 2`,
+		`styrmin_server_report_rows_total{action="deleted",kind="pods"} 1`,
+		`styrmin_server_report_rows_total{action="rejected",kind="pods"} 1`,
+		`styrmin_server_report_rows_total{action="upserted",kind="deployments"} 1`,
+		`styrmin_server_cluster_last_report_age_seconds{cluster="demo"} `,
+		`styrmin_server_cluster_pods{cluster="demo"} 1`,
+		`styrmin_server_cluster_deployments{cluster="demo"} 1`,
+		`styrmin_server_tasks{kind="CREATE",result="RUNNING"} 1`,
+		`styrmin_server_database_seconds_count{result="ok",use_case="apply pod report"} 3`,
+		`styrmin_server_database_seconds_count{result="refused",use_case="apply pod report"} 1`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	if t.Failed() {
+		for line := range strings.Lines(metrics) {
+			if strings.HasPrefix(line, "styrmin_") && !strings.Contains(line, "_bucket") {
+				t.Log(line)
+			}
 		}
 	}
 }

@@ -148,7 +148,17 @@ func TestTheLogShowsNoSecret(t *testing.T) {
 	agent := created["createCluster"].(map[string]any)["agentToken"].(string)
 	s.call(agent, openSession, map[string]any{"input": map[string]any{"clusterUid": "u", "agentId": "a", "agentVersion": "1"}})
 	s.post(agent, `{ tokens { id } }`, nil)
-	for _, secret := range []string{s.token, agent} {
+	made := s.call(s.token, `mutation { createToken(name: "wallboard", role: VIEWER) { secret } }`, nil)
+	rotated := s.call(s.token, `mutation ($c: ID!) { rotateAgentToken(clusterId: $c) { agentToken } }`,
+		map[string]any{"c": created["createCluster"].(map[string]any)["cluster"].(map[string]any)["id"]})
+	const unknown, value = "styrmin_unknown-but-secret", "value-of-a-chart"
+	s.post(unknown, `{ clusters { id } }`, nil)
+	s.post(s.token, `mutation ($spec: JSON!) { updateDeployment(id: "none", spec: $spec) { id } }`,
+		map[string]any{"spec": map[string]any{"helmRelease": map[string]any{"values": map[string]any{"password": value}}}})
+	for _, secret := range []string{
+		s.token, agent, unknown, value, made["createToken"].(map[string]any)["secret"].(string),
+		rotated["rotateAgentToken"].(map[string]any)["agentToken"].(string),
+	} {
 		if bytes.Contains(s.log(), []byte(secret)) {
 			t.Errorf("the log shows a token:\n%s", s.log())
 		}
