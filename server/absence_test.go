@@ -19,7 +19,7 @@ func TestR9Absence(t *testing.T) {
 		deployment Deployment
 		want       outcome
 	}{
-		"without a deletion request a deployment of the server has failed (case F01, variant)": {
+		"without a deletion request a deployment of the server has failed (cases F01, variant, and H05)": {
 			Deployment{ManagedBy: DeploymentManagerServer, Status: DeploymentRunning, WrittenInstanceID: ptr("i-1"), WrittenAt: atPtr(1), LastReportAt: atPtr(5)},
 			outcome{DeploymentFailed, ptr("not found in the cluster"), true},
 		},

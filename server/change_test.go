@@ -120,7 +120,7 @@ func TestW5NothingChanges(t *testing.T) {
 	}
 }
 
-func TestW4CallsChangeNoStatus(t *testing.T) {
+func TestW4CallsChangeNoStatusCaseG01(t *testing.T) {
 	for _, change := range []Change{stopServer, startServer, scaleTo(1), upgradeTo("3"), runMigrate, deletion} {
 		w := running(t)
 		w.request(change)

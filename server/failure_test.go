@@ -252,6 +252,33 @@ func TestR7CaseC04NewPodUnderAnOldNameIsNotBlamed(t *testing.T) {
 	}
 }
 
+// Case A14: a container's configuration is late for a moment, or missing for long.
+// The row shows it at once; the step fails when the operator says so, and runs
+// again when it healed.
+func TestR7CaseA14ConfigErrorFailsTheStepOnceTheOperatorSaysSo(t *testing.T) {
+	w := newWorld(t)
+	task := w.claim()
+	instance := w.flow(task)
+	w.pods = []PodStatus{podOf("s-1", "a", 0, waiting("app", "CreateContainerConfigError", `secret "db" not found`))}
+	w.pass(5)
+	w.report(instance, "CreatingHelmRelease", "Deploying")
+	w.wantSteps(task, StepSucceeded, StepRunning, StepPending, StepPending)
+	w.pass(30)
+	failing := reported(instance, "CreatingHelmRelease", "Error")
+	failing.Message = ptr("pods are failing")
+	w.reportObject(failing)
+	w.wantSteps(task, StepSucceeded, StepFailed, StepPending, StepPending)
+	w.wantReason(task, `step "Install or upgrade the HelmRelease" failed: pods are failing; `+
+		`pod a: container app CreateContainerConfigError (secret "db" not found)`)
+	w.pods = nil
+	w.pass(5)
+	w.report(instance, "CreatingHelmRelease", "Deploying")
+	w.wantSteps(task, StepSucceeded, StepRunning, StepPending, StepPending)
+	if attempts := len(w.step(task, stepHelmRelease).Attempts); attempts != 2 {
+		t.Errorf("%d attempts", attempts)
+	}
+}
+
 // Case A03: the reason flips with each back-off.
 func TestR8CaseA03FlippingReasonMakesNoAttempt(t *testing.T) {
 	w := newWorld(t)

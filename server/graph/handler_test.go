@@ -43,7 +43,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestR15BadRequestsAreRefusedCaseC07(t *testing.T) {
+func TestR15BadRequestsAreRefusedCasesB07AndC07(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
 	asGzip := func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") }
 	text := strings.NewReader
@@ -251,9 +251,9 @@ func TestGzipWorksBothWays(t *testing.T) {
 	}
 }
 
-// TestB05InternalErrorsAreShownWithoutTheirText breaks the database under a
+// TestR15CaseB05InternalErrorsAreShownWithoutTheirText breaks the database under a
 // report: the caller learns that it failed, the log learns why.
-func TestB05InternalErrorsAreShownWithoutTheirText(t *testing.T) {
+func TestR15CaseB05InternalErrorsAreShownWithoutTheirText(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
 	session := a.session(server.RoleAgent)
 	a.must(a.resolver.Store.Close())

@@ -44,7 +44,7 @@ func TestR2KindsAreFencedApart(t *testing.T) {
 	})
 }
 
-func TestR2ALaterSessionSupersedesTheEarlierCaseB08(t *testing.T) {
+func TestR2ALaterSessionSupersedesTheEarlierCasesB08AndH04(t *testing.T) {
 	onEach(t, func(w *world) {
 		w.pods(whole("a", "a1", pod("x")))
 		old := w.headerOf(99)

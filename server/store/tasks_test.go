@@ -359,9 +359,9 @@ func TestAnAdoptedDeploymentIsDeletedWhereItIs(t *testing.T) {
 	})
 }
 
-// TestD05TwoServersMakeOneAttempt lets two servers apply reports at once that
+// TestR8CaseD05TwoServersMakeOneAttempt lets two servers apply reports at once that
 // both show the operator working again after a failure (case D05).
-func TestD05TwoServersMakeOneAttempt(t *testing.T) {
+func TestR8CaseD05TwoServersMakeOneAttempt(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, url string) {
 		clock := storetest.NewClock()
 		w := &world{T: t, store: storetest.Open(t, url, clock), clock: clock}

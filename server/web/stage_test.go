@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 
@@ -57,7 +58,7 @@ func newStage(t testing.TB) *stage {
 	var err error
 	s.handler, err = NewHandler(Options{
 		Store: s.store, ReportTimeout: time.Minute, Now: clock.Now, Version: "test",
-		Log: funcr.New(func(prefix, args string) { s.log.WriteString(prefix + args + "\n") }, funcr.Options{}),
+		Log: s.logger(),
 	})
 	s.must(err)
 	s.site = s.newSite("north")
@@ -65,13 +66,17 @@ func newStage(t testing.TB) *stage {
 		token, secret, err := s.store.CreateToken(t.Context(), name, role)
 		s.must(err)
 		s.tokens[role] = secret
-		s.sessions[role], err = s.store.SignIn(t.Context(), secret, time.Hour)
+		s.sessions[role], err = s.store.SignIn(t.Context(), secret, sessionLifetime)
 		s.must(err)
 		if role == server.RoleAdmin {
 			s.admin = token.Identity()
 		}
 	}
 	return s
+}
+
+func (s *stage) logger() logr.Logger {
+	return funcr.New(func(prefix, args string) { s.log.WriteString(prefix + args + "\n") }, funcr.Options{})
 }
 
 func (s *stage) must(err error) {
@@ -294,10 +299,14 @@ func (s *stage) get(role server.Role, address string, headers ...string) answerO
 // post sends a form from the page's own origin.
 func (s *stage) post(role server.Role, address string, form url.Values, headers ...string) answerOf {
 	s.Helper()
+	return s.do(role, s.form(address, form), headers)
+}
+
+func (s *stage) form(address string, form url.Values) *http.Request {
 	request := httptest.NewRequestWithContext(s.Context(), http.MethodPost, address, strings.NewReader(form.Encode()))
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	request.Header.Set("Sec-Fetch-Site", "same-origin")
-	return s.do(role, request, headers)
+	return request
 }
 
 func (s *stage) do(role server.Role, request *http.Request, headers []string) answerOf {
@@ -307,6 +316,9 @@ func (s *stage) do(role server.Role, request *http.Request, headers []string) an
 	}
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
+		if headers[i+1] == "" {
+			request.Header.Del(headers[i])
+		}
 	}
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)

@@ -34,13 +34,18 @@
     return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds % 3600 / 60)} min`;
   }
   const since = (at) => Math.max(0, Math.floor((now() - at) / 1000));
+  const absolute = (iso) => iso.slice(0, 19).replace("T", " ") + " UTC";
   function write(element, text) {
     if (element.textContent !== text) element.textContent = text;
   }
 
   function tick() {
     if (document.hidden) return;
-    for (const time of document.querySelectorAll("time[data-age]")) write(time, coarse(since(Date.parse(time.dateTime))));
+    for (const time of document.querySelectorAll("time:not([data-at], [data-span])")) {
+      if (!time.dateTime) continue;
+      write(time, coarse(since(Date.parse(time.dateTime))));
+      if (!time.title) time.title = absolute(time.dateTime);
+    }
     for (const time of document.querySelectorAll("time[data-span]")) write(time, fine(since(Date.parse(time.dateTime))));
     write(document.getElementById("seen-age"), coarse(Math.max(0, Math.floor((Date.now() - seenAt) / 1000))));
   }
@@ -50,9 +55,11 @@
   function spreadReports() {
     const newest = new Map();
     for (const time of document.querySelectorAll("time[data-of]")) newest.set(time.dataset.of, time.dateTime);
-    for (const time of document.querySelectorAll("time[data-report]")) {
-      const at = newest.get(time.dataset.report);
-      if (at) time.dateTime = at;
+    for (const time of document.querySelectorAll("time[data-r]")) {
+      const at = newest.get(time.dataset.r);
+      if (!at || at === time.dateTime) continue;
+      time.dateTime = at;
+      time.title = absolute(at);
     }
   }
 
@@ -77,6 +84,8 @@
   }
 
   learn();
+  spreadReports();
+  tick();
   setInterval(tick, 1000);
   setInterval(reload, reloadEvery);
   document.addEventListener("visibilitychange", () => {
