@@ -11,42 +11,52 @@ import (
 
 // RequestChange makes the task that carries out a user's change, to be claimed
 // in its turn. It returns nil where an update, a scaling or a change of the
-// version changes nothing (W5), and the task at work where a deletion is asked
-// for twice. The deletion of what was never written is done at once. A refusal is CodeInvalidInput with the argument at fault, or
-// CodeConflict.
+// version changes nothing (W5). A refusal is CodeInvalidInput with the argument
+// at fault, or CodeConflict.
 func (s *State) RequestChange(change Change, now time.Time, newID func() string) (*Task, error) {
 	if change.Kind == TaskDelete {
-		if s.neverWritten(now) {
-			return s.deleteUnwritten(now, newID), nil
-		}
-		if task := s.deletionAtWork(); task != nil {
-			return task, nil
-		}
+		return s.requestDeletion(now, newID)
 	}
 	if err := s.admits(change.Kind); err != nil {
 		return nil, err
 	}
-	var next spec
-	if change.Kind != TaskDelete {
-		base, err := s.projected()
-		if err != nil {
-			return nil, err
-		}
-		if change, err = s.declared(change); err != nil {
-			return nil, err
-		}
-		if next, err = change.apply(base); err != nil {
-			return nil, err
-		}
-		if nothing, err := s.changesNothing(change.Kind, base, next); err != nil || nothing {
-			return nil, err
-		}
+	base, err := s.projected()
+	if err != nil {
+		return nil, err
+	}
+	if change, err = s.declared(change); err != nil {
+		return nil, err
+	}
+	next, err := change.apply(base)
+	if err != nil {
+		return nil, err
+	}
+	if nothing, err := s.changesNothing(change.Kind, base, next); err != nil || nothing {
+		return nil, err
 	}
 	task, err := s.addTask(change, next, now, newID)
-	if namespace := next.text("targetNamespace"); err == nil && namespace != "" {
+	if err != nil {
+		return nil, err
+	}
+	if namespace := next.text("targetNamespace"); namespace != "" {
 		s.Deployment.TargetNamespace = &namespace
 	}
-	return task, err
+	return task, nil
+}
+
+// requestDeletion makes the task that deletes the deployment, or returns the one
+// at work. The deletion of what was never written is done at once.
+func (s *State) requestDeletion(now time.Time, newID func() string) (*Task, error) {
+	if s.neverWritten(now) {
+		return s.deleteUnwritten(now, newID), nil
+	}
+	if task := s.deletionAtWork(); task != nil {
+		return task, nil
+	}
+	if err := s.admits(TaskDelete); err != nil {
+		return nil, err
+	}
+	return s.addTask(Change{Kind: TaskDelete}, nil, now, newID)
 }
 
 // admits refuses what the deployment is not open to.
