@@ -8,9 +8,12 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY api api
 COPY cmd cmd
+COPY config config
 COPY controllers controllers
+COPY internal internal
 COPY reporter reporter
 COPY server server
+COPY worker worker
 ENV CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH
 RUN go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/manager ./cmd \
  && go build -trimpath -ldflags "-s -w -X main.version=$VERSION" -o /out/styrmin-server ./cmd/server
