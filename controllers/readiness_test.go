@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
@@ -222,7 +223,10 @@ func (tl *timeline) check(t *testing.T, want ...string) {
 func TestO4RunningOnlyAfterTheSettleTime(t *testing.T) {
 	tl := newTimeline(serverComponent(1, true))
 	workloads := []workload{server(1, 1, status.CurrentStatus)}
-	tl.at(0, workloads, pod("a", false, nil))
+	waits := tl.at(0, workloads, pod("a", false, nil))
+	if !apimeta.IsStatusConditionTrue(waits.Conditions, styrminv1.ConditionServicesReady) {
+		t.Error("ServicesReady is not True while only the pods are waited for (O2)")
+	}
 	tl.at(5*time.Second, workloads, pod("a", true, nil))
 	tl.at(10*time.Second, workloads, pod("a", true, nil))
 	tl.at(60*time.Second, workloads, pod("a", true, nil))
