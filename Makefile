@@ -42,6 +42,8 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 	export KUBE_CACHE_MUTATION_DETECTOR=true; \
 	echo "Testing the local cluster"; \
 	$(GO) -C hack/localcluster test -p 1 -timeout 30m $(TESTARGS) ./...; \
+	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v initdb >/dev/null || \
+		echo "SKIPPED: the tests on PostgreSQL, whose programs are not installed (apt-get install postgresql)"; \
 	echo "Testing the product, part by part"; \
 	$(GO) test -race -timeout 30m $(TESTARGS) $$($(GO) list ./... | grep -v -e /test/ -e /hack/); \
 	echo "Testing the product as a whole"; \
