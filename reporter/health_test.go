@@ -8,10 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/styrmin/styrmin/internal/failurelog"
-
-	"github.com/go-logr/logr/funcr"
-	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -85,33 +81,5 @@ func TestP9ReadinessFailsWhenNothingCanBeReportedForAMinute(t *testing.T) {
 				t.Errorf("error = %v, want one with %q", err, tc.wantError)
 			}
 		})
-	}
-}
-
-func TestP5FailuresAreLoggedOnceAMinute(t *testing.T) {
-	clock := clocktesting.NewFakeClock(testStart)
-	var lines []string
-	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
-	failures := failurelog.New(clock)
-	for range 25 {
-		failures.Outcome(log, "reporting pods", errTest)
-		clock.Step(5 * time.Second)
-	}
-	failures.Outcome(log, "reporting pods", nil)
-	failures.Outcome(log, "reporting pods", nil)
-	want := []string{
-		`"logger"="" "msg"="Failed" "error"="the test says so" "activity"="reporting pods" "failures"=1`,
-		`"logger"="" "msg"="Failed" "error"="the test says so" "activity"="reporting pods" "failures"=13`,
-		`"logger"="" "msg"="Failed" "error"="the test says so" "activity"="reporting pods" "failures"=25`,
-		`"level"=0 "msg"="Recovered" "activity"="reporting pods" "failures"=25 "after"="2m5s"`,
-	}
-	for i := range lines {
-		lines[i] = strings.ReplaceAll(lines[i], `"logger"="" `, "")
-	}
-	for i := range want {
-		want[i] = strings.ReplaceAll(want[i], `"logger"="" `, "")
-	}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,75 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// TestW3ATokenThatIsRefusedMayBeMended: that says nothing of a task, and the file is
+// read again.
+func TestW3ATokenThatIsRefusedMayBeMended(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	token, err := os.ReadFile(s.tokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tokenFile = filepath.Join(t.TempDir(), "rotated")
+	if err := os.WriteFile(s.tokenFile, []byte("styrmin_revoked"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := s.startWorker()
+	task := s.create(shopSpec("2.4.0"))
+	s.eventually("the worker has been refused", func() error {
+		if len(h.made()) == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if view := s.task(task); view.Status != "PENDING" {
+		t.Errorf("the task is %s", view.Status)
+	}
+	if err := os.WriteFile(s.tokenFile, token, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.wantResult(task, "SUCCEEDED", "")
+	if got := testutil.ToFloat64(h.metrics.tasks.WithLabelValues("CREATE", "ended")); got != 1 {
+		t.Errorf("%v flows are counted, want 1", got)
+	}
+}
+
+func TestTheClusterIsThatOfTheToken(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	h := s.startWorker(func(_ *hands, o *Options) { o.PollInterval = within })
+	if id, err := h.worker.server.visibleClusters(t.Context()); err != nil || len(id) > 0 {
+		t.Errorf("before there is a deployment: %v, %v", id, err)
+	}
+	s.create(shopSpec("2.4.0"))
+	if ids, err := h.worker.server.visibleClusters(t.Context()); err != nil || len(ids) != 1 || ids[0] != s.clusterID {
+		t.Errorf("clusters %v, %v, want %s", ids, err, s.clusterID)
+	}
+
+	// An admin's token is for all of them.
+	newStage(t).create(shopSpec("2.4.0"))
+	s.tokenFile = filepath.Join(t.TempDir(), "admin")
+	if err := os.WriteFile(s.tokenFile, []byte(suite.server.adminToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h = s.startWorker(func(_ *hands, o *Options) { o.PollInterval = within })
+	h.stop()
+	if _, err := h.clusterID(t.Context()); !errors.Is(err, errAmbiguous) {
+		t.Errorf("error %v, want %v", err, errAmbiguous)
+	}
+	h = s.startWorker(func(_ *hands, o *Options) { o.PollInterval, o.ClusterID = within, s.clusterID })
+	if id, err := h.clusterID(t.Context()); err != nil || id != s.clusterID {
+		t.Errorf("cluster %s, %v, want %s", id, err, s.clusterID)
+	}
+}
