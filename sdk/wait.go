@@ -16,6 +16,8 @@ import (
 const (
 	defaultMaxWait  = 600 * time.Second
 	defaultInterval = 10 * time.Second
+	// leastLook is how long a look may take though the wait ends before.
+	leastLook = 5 * time.Second
 )
 
 // waitTimeout is the failure reason of a wait that was not long enough.
@@ -95,7 +97,7 @@ func (s *DeploymentsService) wait(ctx context.Context, taskID string, options *w
 	end := s.client.now().Add(options.maxWait)
 	last := &Waited{FailureReason: waitTimeout, TimedOut: true}
 	for {
-		task, deployment, err := s.look(ctx, taskID)
+		task, deployment, err := s.look(ctx, taskID, end.Sub(s.client.now()))
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -120,13 +122,20 @@ func (s *DeploymentsService) wait(ctx context.Context, taskID string, options *w
 
 // look reads the task, and only then its deployment: in the other order, a
 // status of before the change could be seen beside the result of the change. It
-// returns what it could read.
-func (s *DeploymentsService) look(ctx context.Context, taskID string) (*Task, *Deployment, error) {
-	task, err := s.client.Tasks.get(ctx, taskID)
-	if err != nil {
+// returns what it could read. A server that hangs does not hold the wait longer
+// than it is to last.
+func (s *DeploymentsService) look(ctx context.Context, taskID string, left time.Duration) (task *Task, deployment *Deployment, err error) {
+	ctx, cancel := context.WithTimeout(ctx, max(left, leastLook))
+	defer cancel()
+	defer func() {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w in the time that was left", ErrUnavailable)
+		}
+	}()
+	if task, err = s.client.Tasks.get(ctx, taskID); err != nil {
 		return nil, nil, err
 	}
-	deployment, err := s.get(ctx, task.DeploymentID)
+	deployment, err = s.get(ctx, task.DeploymentID)
 	return task, deployment, err
 }
 

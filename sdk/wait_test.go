@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -227,6 +228,42 @@ func TestWaitForTaskEndsWithItsContext(t *testing.T) {
 	}))
 	if !errors.Is(err, context.Canceled) || looks != 3 {
 		t.Errorf("after %d looks: %v", looks, err)
+	}
+}
+
+// TestAServerThatHangsDoesNotHoldAWait has a server that takes every call and
+// answers none.
+func TestAServerThatHangsDoesNotHoldAWait(t *testing.T) {
+	for name, test := range map[string]struct{ maxWait, want time.Duration }{
+		"a wait that ends before the try": {12 * time.Second, 12 * time.Second},
+		"no wait at all":                  {0, leastLook},
+		// A try of 15 s, a pause of 10 s, twice, and a last look in what is left.
+		"a long wait": {time.Minute, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, err := New("https://styrmin.example", WithHTTPClient(&http.Client{Transport: roundTripper(
+					func(r *http.Request) (*http.Response, error) {
+						<-r.Context().Done()
+						return nil, r.Context().Err()
+					})}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				began, unavailable := time.Now(), 0
+				waited, err := client.Deployments.WaitForTask(t.Context(), "t-1", MaxWait(test.maxWait), OnProgress(func(p Progress) {
+					if errors.Is(p.Err, ErrUnavailable) {
+						unavailable++
+					}
+				}))
+				if err != nil || !waited.TimedOut || unavailable == 0 {
+					t.Errorf("after %d looks: %+v, %v", unavailable, waited, err)
+				}
+				if took := time.Since(began); took != test.want {
+					t.Errorf("it took %s, want %s", took, test.want)
+				}
+			})
+		})
 	}
 }
 
