@@ -5,10 +5,12 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,6 +68,14 @@ type tab struct {
 	*stage
 	ctx    context.Context
 	server *httptest.Server
+	// serving is what answers the browser.
+	serving atomic.Pointer[http.Handler]
+}
+
+// intercept lets something else answer from now on.
+func (t *tab) intercept(answer http.HandlerFunc) {
+	handler := http.Handler(answer)
+	t.serving.Store(&handler)
 }
 
 // patience bounds how long a test waits for what the page must come to.
@@ -81,9 +91,13 @@ func (s *stage) open(role server.Role) *tab {
 	s.must(err)
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	s.Cleanup(cancel)
-	ctx, cancelTime := context.WithTimeout(ctx, 3*patience)
+	ctx, cancelTime := context.WithTimeout(ctx, 10*patience)
 	s.Cleanup(cancelTime)
-	t := &tab{stage: s, ctx: ctx, server: httptest.NewServer(s.handler)}
+	t := &tab{stage: s, ctx: ctx}
+	t.serving.Store(&s.handler)
+	t.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		(*t.serving.Load()).ServeHTTP(w, r)
+	}))
 	s.Cleanup(t.server.Close)
 	t.size(1280, 800)
 	t.visit("/")

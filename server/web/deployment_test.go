@@ -47,7 +47,7 @@ func TestADeploymentIsShownInEachState(t *testing.T) {
 				s.clock.Advance(5 * time.Minute)
 				return id
 			},
-			want: []string{"Agent silent", "No report since", "the last known state", "12:00:00"},
+			want: []string{"Agent silent", "No report since", "the last known state", "12:00:01"},
 		},
 		"its operator is watched by nobody": {
 			play: func(s *stage) string {
@@ -172,7 +172,7 @@ func TestFiveHundredPodsAreALightPage(t *testing.T) {
 	scene.pass(time.Second)
 	whole := s.get(server.RoleViewer, "/deployments/"+id, "Accept-Encoding", "gzip")
 	plain := s.get(server.RoleViewer, "/deployments/"+id)
-	s.wantText(plain, "13 failing, 9 starting", "500 pods:")
+	s.wantText(plain, "13 failing, 10 starting, 6 terminating, 471 ready", "500 pods:")
 	s.want("the cells", 500, strings.Count(plain.body, "<i class="))
 	if size := whole.Body.Len(); size > maxPageBytes || size == 0 {
 		t.Errorf("the page weighs %d bytes", size)

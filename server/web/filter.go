@@ -118,12 +118,18 @@ func headline(counts map[server.DeploymentStatusName]int, silent int) (string, t
 		return "Nothing is deployed", toneWait
 	case counts[server.DeploymentDeleted] == all:
 		return fmt.Sprintf("%d deleted", all), toneGone
+	case failed == 1 && all == 1:
+		return "The deployment has failed", toneBad
 	case failed == 1:
 		return fmt.Sprintf("1 of %d deployments has failed", all), toneBad
 	case failed > 1:
 		return fmt.Sprintf("%d of %d deployments have failed", failed, all), toneBad
 	case silent > 0:
 		return "What runs is not known for all", toneWarn
+	case moving == 1 && all == 1:
+		return "The deployment is changing", toneBusy
+	case moving == 1:
+		return fmt.Sprintf("1 of %d deployments is changing", all), toneBusy
 	case moving > 0:
 		return fmt.Sprintf("%d of %d deployments are changing", moving, all), toneBusy
 	case all == 1:

@@ -5,9 +5,12 @@ package web
 
 import (
 	"flag"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -16,6 +19,8 @@ import (
 
 var screenshots = flag.String("screenshots", "", "folder to write pictures of the page to; empty: none are taken")
 
+var looks = flag.Bool("looks", false, "also write pictures of every state")
+
 // picture shows the address in a window of the width and writes what it shows.
 func (t *tab) picture(name, address string, width int64, scheme string) {
 	t.Helper()
@@ -23,6 +28,12 @@ func (t *tab) picture(name, address string, width int64, scheme string) {
 	t.scheme(scheme)
 	t.visit(address)
 	t.waitFor("document.readyState === 'complete'")
+	t.write(name)
+}
+
+// write writes what the browser shows.
+func (t *tab) write(name string) {
+	t.Helper()
 	image, err := chromedp.Run(t.ctx, chromedp.FullScreenshot(100))
 	t.must(err)
 	t.must(os.MkdirAll(*screenshots, 0o755))
@@ -37,10 +48,45 @@ func TestScreenshots(t *testing.T) {
 	s, failed, rolling := everyday(t)
 	page := s.open(server.RoleAdmin)
 	page.picture("overview", "/", 1280, "light")
-	page.picture("overview-dark", "/", 1280, "dark")
-	page.picture("overview-narrow", "/", 390, "light")
 	page.picture("deployment-failed", "/deployments/"+failed, 1280, "light")
-	page.picture("deployment-rolling-dark", "/deployments/"+rolling, 1280, "dark")
-	page.picture("deployment-narrow", "/deployments/"+failed, 390, "light")
+	page.picture("deployment-rolling-out", "/deployments/"+rolling, 1280, "dark")
+	page.picture("overview-narrow", "/", 390, "dark")
 	page.picture("clusters", "/clusters", 1280, "light")
+}
+
+// TestLooks writes a picture of each state, to be looked at.
+func TestLooks(t *testing.T) {
+	if *screenshots == "" || !*looks {
+		t.Skip("-screenshots and -looks were not given")
+	}
+	s, failed, _ := everyday(t)
+	view, err := s.store.DeploymentView(t.Context(), failed, 0, 2)
+	s.must(err)
+	scene := newScene(s.at(s.newSite("crowded")))
+	crowd := scene.crowd("fleet", 500)
+	name := strings.Repeat("very-long-name-", 16)
+	long := scene.object(name)
+	message := hostile + strings.Repeat(" a long message without an end", 30) + strings.Repeat("x", 400)
+	long.Message, long.DisplayState = &message, "Error"
+	long.Conditions = scene.conditions("True", "False", "Unknown", "False")
+	long.Conditions[1].Message = &message
+	scene.put(long, scene.crashing(strings.Repeat("pod-", 60), message))
+	scene.pass(0)
+	scene.pass(time.Second)
+	page := s.open(server.RoleAdmin)
+	for name, address := range map[string]string{
+		"silent": "/deployments/uid-kiosk", "crowd": "/deployments/" + crowd, "long": "/deployments/uid-" + name,
+		"task": "/tasks/" + view.Newest[1], "empty": "/?q=nothing", "gone": "/what", "internal": "/deployments/uid-ingress",
+	} {
+		page.picture(name, address, 1280, "light")
+		page.picture(name+"-narrow-dark", address, 390, "dark")
+	}
+	page.picture("sign-in", "/sign-in", 1280, "light")
+	page.visit("/deployments/" + failed)
+	page.run(chromedp.Click(chromedp.CSS("[popovertarget=do-scale]")))
+	page.write("form")
+	page.visit("/deployments/" + failed)
+	page.intercept(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	page.shows("Server unreachable")
+	page.write("unreachable")
 }

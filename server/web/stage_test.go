@@ -279,6 +279,7 @@ func (s *stage) runShop() (string, seen) {
 		objects: []server.DeploymentStatus{s.written(task.DeploymentID, "shop", instance, "Ready", "Running")},
 		pods:    map[string][]server.PodStatus{"prod-shop": {s.pod("shop-server-a"), s.pod("shop-server-b"), s.pod("shop-server-c"), s.pod("shop-database-0")}},
 	}
+	s.clock.Advance(time.Second)
 	s.reports(what)
 	s.reports(what)
 	return task.DeploymentID, what
