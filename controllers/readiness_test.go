@@ -237,6 +237,9 @@ func TestO4RunningOnlyAfterTheSettleTime(t *testing.T) {
 		"16s: Ready Running*",
 		"1m0s: Ready Running",
 	)
+	if tl.again != 0 {
+		t.Errorf("a settled deployment is looked at again after %s; watches are to tell (O8)", tl.again-time.Minute)
+	}
 }
 
 func TestO4CaseE08ACrashAnHourLater(t *testing.T) {

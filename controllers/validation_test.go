@@ -4,6 +4,8 @@
 package controllers
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -151,6 +153,95 @@ func TestSpecsThatCouldNotBeReadAreRefused(t *testing.T) {
 				t.Errorf("the API server answered %v, want Invalid with %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestEveryRefusalNamesItsField sends a value that each rule of the schema refuses.
+func TestEveryRefusalNamesItsField(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("a", n) }
+	secret := func(change func(map[string]any)) []any {
+		s := map[string]any{"name": "token", "generate": map[string]any{"keys": []any{"a"}}}
+		change(s)
+		return []any{s}
+	}
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	for name, tc := range map[string]struct {
+		path  string
+		value any
+		// want is the field that is named; empty: path.
+		want string
+	}{
+		"an id of odd characters":              {"spec.deploymentId", "a/b", ""},
+		"an id beyond a label's length":        {"spec.deploymentId", long(64), ""},
+		"an empty instance":                    {"spec.instanceId", "", ""},
+		"an instance beyond its length":        {"spec.instanceId", long(254), ""},
+		"no environment":                       {"spec.environment", nil, ""},
+		"an environment in capitals":           {"spec.environment", "Prod", ""},
+		"an environment beyond its length":     {"spec.environment", long(31), ""},
+		"a namespace with a dot":               {"spec.targetNamespace", "a.b", ""},
+		"a version beyond its length":          {"spec.version", long(129), ""},
+		"an isolation that is none":            {"spec.networkPolicy.isolation", "Total", ""},
+		"an empty namespace to let in":         {"spec.networkPolicy.allowFromNamespaces", []any{""}, "spec.networkPolicy.allowFromNamespaces[0]"},
+		"a namespace to let in twice":          {"spec.networkPolicy.allowFromNamespaces", []any{"a", "a"}, "spec.networkPolicy.allowFromNamespaces[1]"},
+		"a secret without a name":              {"spec.secrets", secret(func(s map[string]any) { delete(s, "name") }), "spec.secrets[0].name"},
+		"a secret of neither kind":             {"spec.secrets", secret(func(s map[string]any) { delete(s, "generate") }), "spec.secrets[0]"},
+		"a secret without keys":                {"spec.secrets", secret(func(s map[string]any) { s["generate"] = map[string]any{"keys": []any{}} }), "spec.secrets[0].generate.keys"},
+		"a value that is too short to be safe": {"spec.secrets", secret(func(s map[string]any) { s["generate"] = map[string]any{"keys": []any{"a"}, "length": int64(4)} }), "spec.secrets[0].generate.length"},
+		"two secrets of one name":              {"spec.secrets", append(secret(func(map[string]any) {}), secret(func(map[string]any) {})...), "spec.secrets[1]"},
+		"no release":                           {"spec.helmRelease", nil, ""},
+		"a release name in capitals":           {"spec.helmRelease.releaseName", "Shop", ""},
+		"no chart":                             {"spec.helmRelease.chart", nil, ""},
+		"no chart version":                     {"spec.helmRelease.chart.version", "", ""},
+		"no chart name":                        {"spec.helmRelease.chart.name", "", ""},
+		"replicas below none":                  {"spec.components[0].replicas", int64(-1), ""},
+		"replicas beyond reason":               {"spec.components[0].replicas", int64(10001), ""},
+		"a path of values with a gap":          {"spec.components[0].replicasValue", "a..b", ""},
+		"a component without a selector":       {"spec.components[0].selector", nil, ""},
+		"a service's name that begins with 1":  {"spec.services[0].name", "1web", ""},
+		"a service without a component":        {"spec.services[0].component", nil, ""},
+		"port 0":                               {"spec.services[0].port", int64(0), ""},
+		"a port beyond all ports":              {"spec.services[0].port", int64(65536), ""},
+		"a host with a blank":                  {"spec.services[0].http.host", "a b", ""},
+		"a path without a slash":               {"spec.services[0].http.path", "shop", ""},
+		"a middleware without a spec":          {"spec.middlewares[0].spec", nil, ""},
+		"a middleware's name in capitals":      {"spec.middlewares[0].name", "Compress", ""},
+		"a job's name beyond its length":       {"spec.jobs", []any{map[string]any{"name": long(41), "template": map[string]any{}}}, "spec.jobs[0].name"},
+		"a hook that stops nothing": {
+			"spec.hooks", map[string]any{"upgrade": map[string]any{"pre": []any{map[string]any{"stopComponents": []any{}}}}},
+			"spec.hooks.upgrade.pre[0].stopComponents",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := asUnstructured(t, d)
+			setAt(u.Object, tc.path, tc.value)
+			err := f.client.Create(t.Context(), u)
+			want := cmp.Or(tc.want, tc.path)
+			if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want+": ") || strings.Contains(err.Error(), "evaluat") {
+				t.Errorf("the API server answered %v, want Invalid that names %s", err, want)
+			}
+		})
+	}
+}
+
+// setAt sets the field of a path such as spec.services[0].port, or removes it.
+func setAt(object map[string]any, path string, value any) {
+	for {
+		head, rest, more := strings.Cut(path, ".")
+		key, index, isList := strings.Cut(head, "[")
+		if !more {
+			if object[key] = value; value == nil {
+				delete(object, key)
+			}
+			return
+		}
+		if isList {
+			i, _ := strconv.Atoi(strings.TrimSuffix(index, "]"))
+			object = object[key].([]any)[i].(map[string]any)
+		} else {
+			object = object[key].(map[string]any)
+		}
+		path = rest
 	}
 }
 
