@@ -4,6 +4,7 @@
 package sdk
 
 import (
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -73,16 +74,12 @@ func TestTheTypesHaveWhatTheOperationsAskFor(t *testing.T) {
 			t.Errorf("no type stands for %s", name)
 			continue
 		}
-		var want, got []string
-		for field := range fields {
-			want = append(want, field)
-		}
+		want, got := slices.Sorted(maps.Keys(fields)), []string{}
 		for _, field := range reflect.VisibleFields(typ) {
 			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag != "" {
 				got = append(got, tag)
 			}
 		}
-		slices.Sort(want)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("the fields of %s for %s (-asked +there):\n%s", typ, name, diff)
@@ -120,7 +117,7 @@ func TestEveryWordOfTheContractHasItsConstant(t *testing.T) {
 		"StepStatus": words(StepPending, StepRunning, StepSucceeded, StepFailed, StepCancelled),
 		"TokenRole":  words(RoleViewer, RoleAdmin),
 	} {
-		var want []string
+		want := make([]string, 0, len(got))
 		for _, value := range schema.Types[name].EnumValues {
 			want = append(want, value.Name)
 		}

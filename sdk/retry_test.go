@@ -192,7 +192,7 @@ func TestPodsComePageByPage(t *testing.T) {
 		if len(after) == 3 {
 			count = 1
 		}
-		rows := []any{}
+		rows := make([]any, 0, count)
 		for i := range count {
 			rows = append(rows, map[string]any{"name": fmt.Sprint("pod-", from+i), "cursor": fmt.Sprint("at-", from+i)})
 		}

@@ -328,6 +328,11 @@ func TestReadingTellsWhatIsDeclaredAndWhatIsObserved(t *testing.T) {
 		len(got.Components) != 1 || got.Components[0] != (Component{Name: "server", Desired: 3, Ready: 3, State: "Running"}) {
 		t.Errorf("observed: %+v", got)
 	}
+}
+
+func TestListsHoldWhatTheirFilterPicks(t *testing.T) {
+	w := newWorld(t)
+	id := w.created()
 	listed, err := w.client.Deployments.List(t.Context(), DeploymentFilter{Name: "shop", ClusterID: w.agent.ClusterID, Status: StatusRunning})
 	if err != nil || len(listed) != 1 || listed[0].ID != id || listed[0].Instance.Spec != nil {
 		t.Errorf("the list: %+v, %v", listed, err)
@@ -335,6 +340,11 @@ func TestReadingTellsWhatIsDeclaredAndWhatIsObserved(t *testing.T) {
 	if none, err := w.client.Deployments.List(t.Context(), DeploymentFilter{Environment: "test"}); err != nil || len(none) != 0 {
 		t.Errorf("the list of another environment: %+v, %v", none, err)
 	}
+}
+
+func TestPodsAndTasksOfADeploymentAreRead(t *testing.T) {
+	w := newWorld(t)
+	id := w.created()
 	pods, err := w.client.Deployments.Pods(t.Context(), id)
 	if err != nil || len(pods) != 3 || pods[0].Component != "server" || !pods[0].Ready || pods[0].Containers[0].State != "RUNNING" {
 		t.Errorf("the pods: %+v, %v", pods, err)

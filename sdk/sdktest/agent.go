@@ -62,10 +62,12 @@ type assignment struct {
 
 type step struct{ ID, Name, Kind, Status string }
 
+// worker is the id that the agent claims tasks with.
+const worker = "agent-0"
+
+// The steps that the flow itself runs.
 const (
-	worker = "agent-0"
-	// The steps that the flow itself runs.
-	stepWrite   = "Write the StyrminDeployment"
+	stepWrite   = "Write the StyrminDeployment" //nolint:gosec // It is no credential.
 	stepRequest = "Request the deletion"
 )
 
@@ -172,7 +174,7 @@ func (a *Agent) report(ctx context.Context) error {
 	a.sequence++
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	header := map[string]any{"sessionId": a.session, "sequence": a.sequence, "observedAt": now, "sentAt": now}
-	namespaces, deployments := []any{}, []any{}
+	namespaces, deployments := make([]any, 0, len(a.objects)), make([]any, 0, len(a.objects))
 	for _, id := range slices.Sorted(maps.Keys(a.objects)) {
 		o := a.objects[id]
 		namespaces = append(namespaces, map[string]any{

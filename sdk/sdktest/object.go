@@ -14,6 +14,12 @@ const BrokenVersion = "9.9.9"
 // brokenMessage is what the operator says of it.
 const brokenMessage = "Helm upgrade failed: timed out waiting for the condition"
 
+// The phases at which a rollout ends.
+const (
+	phaseReady  = "Ready"
+	phaseFailed = "Failed"
+)
+
 // phaseOf is a phase on the way.
 func phaseOf(phase string) state { return state{phase, "Deploying", ""} }
 
@@ -23,7 +29,7 @@ type state struct{ phase, displayState, message string }
 // at moves the object to a state, with the conditions and pods that go with it.
 func (o *object) at(s state) {
 	o.phase, o.displayState, o.message = s.phase, s.displayState, s.message
-	done := map[string]int{"CreatingHelmRelease": 1, "Failed": 1, "CreatingServices": 2, "Ready": 4}[s.phase]
+	done := map[string]int{"CreatingHelmRelease": 1, phaseFailed: 1, "CreatingServices": 2, phaseReady: 4}[s.phase]
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	o.conditions = nil
 	for i, name := range []string{"PrerequisitesReady", "HelmReleaseReady", "ServicesReady", "Ready"} {
@@ -34,9 +40,9 @@ func (o *object) at(s state) {
 		o.conditions = append(o.conditions, map[string]any{"type": name, "status": status, "lastTransitionTime": now})
 	}
 	switch s.phase {
-	case "Ready":
+	case phaseReady:
 		o.pods = o.wantedPods("")
-	case "Failed":
+	case phaseFailed:
 		o.pods = o.wantedPods("ImagePullBackOff")
 	case "Deleted":
 		o.pods = nil
@@ -46,9 +52,9 @@ func (o *object) at(s state) {
 // end is the state that the object comes to.
 func (o *object) end() state {
 	if o.spec.Version == BrokenVersion {
-		return state{"Failed", "Error", brokenMessage}
+		return state{phaseFailed, "Error", brokenMessage}
 	}
-	return state{"Ready", "Running", ""}
+	return state{phaseReady, "Running", ""}
 }
 
 func (o *object) namespace() string {
@@ -110,13 +116,13 @@ func waitingPod(name, component, reason string) map[string]any {
 
 // row is the object as it is reported.
 func (o *object) row() map[string]any {
-	components := []any{}
+	components := make([]any, 0, len(o.spec.Components))
 	for i, component := range o.spec.Components {
 		desired, ready, state := o.replicas(i), 0, "Progressing"
 		switch {
-		case o.phase == "Failed" && i == 0:
+		case o.phase == phaseFailed && i == 0:
 			state = "Error"
-		case o.phase == "Failed" || o.phase == "Ready":
+		case o.phase == phaseFailed || o.phase == phaseReady:
 			ready, state = desired, "Running"
 		}
 		if desired == 0 {

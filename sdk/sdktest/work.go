@@ -50,12 +50,10 @@ func (a *Agent) work(ctx context.Context) error {
 	var waiting []chan struct{}
 	for {
 		did, err := a.workOnce(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+		if err != nil && ctx.Err() == nil {
 			return err
-		case did:
+		}
+		if did && err == nil {
 			continue
 		}
 		for _, settled := range waiting {
@@ -94,7 +92,7 @@ func (a *Agent) carryOut(ctx context.Context, task *assignment) error {
 				return err
 			}
 			operated = true
-			if o := a.objects[task.Task.DeploymentID]; o.phase == "Failed" {
+			if o := a.objects[task.Task.DeploymentID]; o.phase == phaseFailed {
 				return a.finishTask(ctx, task.Task.ID, "FAILED", o.message)
 			}
 		}
@@ -181,7 +179,7 @@ func (a *Agent) operate(ctx context.Context, task *assignment) error {
 		states = append(states, state{"Deleting", "Deleting", ""}, state{"Deleted", "Deleted", ""})
 	case task.Task.Kind != "RUN_JOB":
 		states = append(states, phaseOf("CreatingPrerequisites"), phaseOf("CreatingHelmRelease"))
-		if end := o.end(); end.phase == "Ready" {
+		if end := o.end(); end.phase == phaseReady {
 			states = append(states, phaseOf("CreatingServices"), end)
 		} else {
 			states = append(states, end)

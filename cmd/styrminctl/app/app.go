@@ -52,7 +52,7 @@ func Run(ctx context.Context, args []string, environment Environment) int {
 }
 
 func run(ctx context.Context, args []string, a *app) int {
-	root := newRoot(a)
+	root := newRoot(a) //nolint:contextcheck // Its commands have the context of ExecuteContext.
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)

@@ -110,7 +110,7 @@ func (a *app) apply(ctx context.Context, options *applying) error {
 // readDocuments reads all documents of all files.
 func (a *app) readDocuments(files []string) ([]*manifest.Document, error) {
 	var documents []*manifest.Document
-	var faults []error
+	faults := make([]error, 0, len(files))
 	for _, name := range files {
 		found, err := a.readFiles(name)
 		documents, faults = append(documents, found...), append(faults, err)

@@ -214,3 +214,18 @@ func TestDeleteNeedsYesWhereNobodyCanBeAsked(t *testing.T) {
 		t.Errorf("it listed %q, want %q", listed.out.String(), want)
 	}
 }
+
+// TestWhatWasNeverWrittenIsDeletedAtOnce: no agent is needed for it.
+func TestWhatWasNeverWrittenIsDeletedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	path := w.file("shop.yaml", shop("shop", "prod", "1"))
+	waiting := w.start("deployments", "apply", "-f", path, "--wait")
+	waiting.until(&waiting.err, "deployment/shop: PENDING")
+	deleted := w.run(ExitOK, "deployments", "delete", "shop", "--yes", "--wait")
+	if want := "deployment/shop deleting\ndeployment/shop is DELETED\n"; deleted.out.String() != want {
+		t.Errorf("it printed %q, want %q", deleted.out.String(), want)
+	}
+	if code := waiting.wait(); code != ExitSuperseded {
+		t.Errorf("the creation ended with %d: %s", code, waiting.err.String())
+	}
+}

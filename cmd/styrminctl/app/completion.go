@@ -23,11 +23,7 @@ func (a *app) complete(command *cobra.Command, words func(ctx context.Context, c
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ctx := command.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
 	defer cancel()
 	found, err := words(ctx, client)
 	if err != nil {
@@ -43,7 +39,7 @@ func (a *app) completeDeployment(command *cobra.Command, args []string, _ string
 	}
 	return a.complete(command, func(ctx context.Context, client *sdk.Client) ([]string, error) {
 		deployments, err := client.Deployments.List(ctx, sdk.DeploymentFilter{})
-		var names []string
+		names := make([]string, 0, len(deployments))
 		for _, d := range deployments {
 			names = append(names, cobra.CompletionWithDesc(d.Name, d.Environment+", "+string(d.Status)))
 		}
@@ -110,7 +106,7 @@ func (a *app) completeFromSpec(command *cobra.Command, name string, list func(co
 func (a *app) completeEnvironments(command *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.complete(command, func(ctx context.Context, client *sdk.Client) ([]string, error) {
 		deployments, err := client.Deployments.List(ctx, sdk.DeploymentFilter{})
-		var environments []string
+		environments := make([]string, 0, len(deployments))
 		for _, d := range deployments {
 			environments = append(environments, d.Environment)
 		}
@@ -121,7 +117,7 @@ func (a *app) completeEnvironments(command *cobra.Command, _ []string, _ string)
 func (a *app) completeClusters(command *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return a.complete(command, func(ctx context.Context, client *sdk.Client) ([]string, error) {
 		listed, err := client.Clusters.List(ctx)
-		var names []string
+		names := make([]string, 0, len(listed))
 		for _, cluster := range listed {
 			names = append(names, cluster.Name)
 		}

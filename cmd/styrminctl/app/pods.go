@@ -95,7 +95,7 @@ func (a *app) podRows(pods []sdk.Pod, wide bool) [][]string {
 	if wide {
 		headings = append(headings, "NODE", "NAMESPACE")
 	}
-	rows := [][]string{append(headings, "MESSAGE")}
+	rows := append(make([][]string, 0, 1+len(pods)), append(headings, "MESSAGE"))
 	for i := range pods {
 		pod := &pods[i]
 		row := []string{

@@ -113,7 +113,7 @@ func (p place) String() string {
 }
 
 func ambiguous(name string, found []sdk.Deployment, known clusters) error {
-	rows := [][]string{{"ID", "ENVIRONMENT", "CLUSTER"}}
+	rows := append(make([][]string, 0, 1+len(found)), []string{"ID", "ENVIRONMENT", "CLUSTER"})
 	for _, deployment := range found {
 		rows = append(rows, []string{deployment.ID, orNone(deployment.Environment), known.name(deployment.ClusterID)})
 	}

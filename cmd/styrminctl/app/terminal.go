@@ -18,7 +18,7 @@ type terminal struct{ file *os.File }
 // terminal that cannot move its cursor.
 func (a *app) asTerminal(stream any) *terminal {
 	file, ok := stream.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) { //nolint:gosec // A file descriptor is small.
+	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil
 	}
 	if name, _ := a.LookupEnv("TERM"); name == "" || name == "dumb" {
@@ -29,7 +29,7 @@ func (a *app) asTerminal(stream any) *terminal {
 
 // size is the terminal's, or a usual one.
 func (t *terminal) size() (width, height int) {
-	width, height, err := term.GetSize(int(t.file.Fd())) //nolint:gosec // A file descriptor is small.
+	width, height, err := term.GetSize(int(t.file.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
 		return 80, 24
 	}
@@ -39,7 +39,7 @@ func (t *terminal) size() (width, height int) {
 // isTerminal tells whether a person sits behind a stream.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) //nolint:gosec // A file descriptor is small.
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // palette colours text. The zero palette does not.

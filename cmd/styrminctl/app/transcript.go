@@ -73,7 +73,7 @@ func changes(before, after []sdk.Step, prefix string) []string {
 }
 
 func hookChanges(before, after []sdk.Task, prefix string) []string {
-	var told []string
+	told := make([]string, 0, len(after))
 	for i := range after {
 		var was []sdk.Step
 		if i < len(before) {

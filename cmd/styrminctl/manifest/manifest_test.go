@@ -74,7 +74,7 @@ func TestFaultsAreToldWithTheirLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			documents, err := Read("f.yaml", strings.NewReader(test.document))
-			if err == nil || documents != nil && len(documents) > 0 {
+			if err == nil || len(documents) > 0 {
 				t.Fatalf("got %v, %v", documents, err)
 			}
 			if !strings.Contains(err.Error(), test.want) {
