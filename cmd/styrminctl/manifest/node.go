@@ -37,53 +37,59 @@ func isNull(node *yaml.Node) bool {
 // fields are the fields of an object, those that it merges (<<) included unless
 // it has them itself. A key that is there twice is a fault.
 func (c *checker) fields(node *yaml.Node) []field {
-	var own, merged []field
+	var fields, merged []field
+	there := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		if key.ShortTag() == "!!merge" {
+		switch {
+		case key.ShortTag() == "!!merge":
 			merged = append(merged, c.merged(value)...)
-			continue
-		}
-		if key.Kind != yaml.ScalarNode {
+		case key.Kind != yaml.ScalarNode:
 			c.fault(key, "a key must be text")
-			continue
-		}
-		if hasField(own, key.Value) {
+		case there[key.Value]:
 			c.fault(key, "%q is there twice", key.Value)
-			continue
+		default:
+			there[key.Value] = true
+			fields = append(fields, field{key.Value, key, value})
 		}
-		own = append(own, field{key.Value, key, value})
 	}
 	for _, field := range merged {
-		if !hasField(own, field.name) {
-			own = append(own, field)
+		if !there[field.name] {
+			there[field.name] = true
+			fields = append(fields, field)
 		}
 	}
-	return own
+	return fields
 }
 
+// merged are the fields that an object gets from others.
 func (c *checker) merged(node *yaml.Node) []field {
-	c.values++
 	node = resolve(node)
-	switch {
-	case c.values > maxValues:
-		c.fault(node, "the document stands for too much")
-	case node.Kind == yaml.MappingNode:
+	if !c.count(node) {
+		return nil
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
 		return c.fields(node)
-	case node.Kind == yaml.SequenceNode:
+	case yaml.SequenceNode:
 		var all []field
 		for _, element := range node.Content {
 			all = append(all, c.merged(element)...)
 		}
 		return all
-	default:
-		c.fault(node, "only an object can be merged")
 	}
+	c.fault(node, "only an object can be merged")
 	return nil
 }
 
-func hasField(fields []field, name string) bool {
-	return slices.ContainsFunc(fields, func(f field) bool { return f.name == name })
+// count counts one value more, and tells whether it is still within the bound.
+// Beyond it is one fault, however much there is.
+func (c *checker) count(node *yaml.Node) bool {
+	c.values++
+	if c.values == maxValues+1 {
+		c.fault(node, "the document stands for too much")
+	}
+	return c.values <= maxValues
 }
 
 // child is a field or element of a node and its line, or nil.
@@ -107,13 +113,10 @@ func (c *checker) child(node *yaml.Node, name string) (child *yaml.Node, line in
 // value is what a node stands for, as JSON has it. Dates stay the text that they
 // are.
 func (c *checker) value(node *yaml.Node) any {
-	if c.values++; c.values > maxValues {
-		if c.values == maxValues+1 {
-			c.fault(node, "the document stands for too much")
-		}
+	node = resolve(node)
+	if !c.count(node) {
 		return nil
 	}
-	node = resolve(node)
 	switch node.Kind {
 	case yaml.MappingNode:
 		object := map[string]any{}
