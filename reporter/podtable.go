@@ -4,7 +4,6 @@
 package reporter
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
@@ -18,16 +17,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podTable holds one rendered row for each pod of the newest snapshot, and what
-// the server has acknowledged of each namespace (P7). It is what makes an
+// podTable holds the digest of one row for each pod of the newest snapshot, and
+// what the server has acknowledged of each namespace (P7). It is what makes an
 // unchanged cycle cheap: a row is rendered when its pod changes, and what is
-// acknowledged does not travel again.
+// acknowledged does not travel again. The row itself is kept until it is
+// acknowledged; where it has to travel once more it is made anew of its pod, which
+// the informer keeps anyway.
 //
 // It is used by the reporter's loop alone.
 type podTable struct {
 	// snapshot numbers the calls of update.
 	snapshot   uint64
 	namespaces map[string]*podNamespace
+	// components are those of the newest update, as the rows have them.
+	components componentIndex
 }
 
 // podNamespace is a namespace that holds pods.
@@ -54,15 +57,19 @@ type podNamespace struct {
 	resort, redigest bool
 }
 
-// podEntry is a pod's rendered row.
+// podEntry is a pod's row.
 type podEntry struct {
+	// pod is shared with the informer and must not be changed.
+	pod             *corev1.Pod
 	uid             types.UID
 	name            string
 	resourceVersion string
 	pullFailures    []pullFailure
-	// row is the PodStatusInput in JSON, and sum its digest.
-	row []byte
-	sum [sha256.Size]byte
+	// row is the PodStatusInput in JSON, nil once it is acknowledged; size and sum
+	// are its length and digest.
+	row  []byte
+	size int
+	sum  [sha256.Size]byte
 	// changedIn is the snapshot in which the row last changed, seenIn the newest
 	// that held the pod.
 	changedIn, seenIn uint64
@@ -77,6 +84,8 @@ type namespaceReport struct {
 	// rows are nil where the namespace is unchanged.
 	rows []*podEntry
 	gone []types.UID
+	// components are what rows are made with.
+	components componentIndex
 }
 
 func newPodTable() *podTable {
@@ -89,6 +98,7 @@ func newPodTable() *podTable {
 // UID, is passed over (P6).
 func (t *podTable) update(pods []*corev1.Pod, components componentIndex) error {
 	t.snapshot++
+	t.components = components
 	for _, namespace := range t.namespaces {
 		namespace.seen = 0
 		if version := components.version(namespace.name); namespace.components != version {
@@ -134,6 +144,7 @@ func (t *podTable) report(limit int) []namespaceReport {
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(t.namespaces)) {
 		report := t.namespaces[name].report()
+		report.components = t.components
 		rows := report.size()
 		if size > 0 && size+rows > limit {
 			report = namespaceReport{namespace: report.namespace, digest: report.digest}
@@ -153,6 +164,9 @@ func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
 			namespace.acknowledged = reports[i].digest
 			namespace.acknowledgedIn = t.snapshot
 			clear(namespace.gone)
+			for _, entry := range reports[i].rows {
+				entry.row = nil
+			}
 		}
 	}
 	for _, name := range resend {
@@ -200,24 +214,18 @@ func (n *podNamespace) forgetVersions() {
 // update takes in a pod of the namespace.
 func (n *podNamespace) update(pod *corev1.Pod, components componentIndex, snapshot uint64) error {
 	entry := n.byUID[pod.UID]
-	if entry != nil && entry.resourceVersion == pod.ResourceVersion && entry.resourceVersion != "" {
-		if entry.seenIn != snapshot {
-			entry.seenIn = snapshot
-			n.seen++
-		}
-		return nil
-	}
 	if entry == nil {
 		if !isIdentity(string(pod.UID)) || !isIdentity(pod.Name) || !isIdentity(pod.Namespace) {
 			return nil
 		}
 		entry = &podEntry{uid: pod.UID, name: pod.Name}
 	}
-	row := podRow(pod, components.find(pod.Namespace, pod.Labels))
-	pullFailures := keepPullMessages(&row, entry.pullFailures)
-	rendered, err := json.Marshal(&row)
-	if err != nil {
-		return err
+	// The informer may have it anew though it is the same.
+	entry.pod = pod
+	if entry.resourceVersion != pod.ResourceVersion || entry.resourceVersion == "" {
+		if err := n.render(entry, components, snapshot); err != nil {
+			return err
+		}
 	}
 	if _, known := n.byUID[pod.UID]; !known {
 		n.byUID[pod.UID] = entry
@@ -229,15 +237,32 @@ func (n *podNamespace) update(pod *corev1.Pod, components componentIndex, snapsh
 		entry.seenIn = snapshot
 		n.seen++
 	}
-	entry.resourceVersion = pod.ResourceVersion
+	return nil
+}
+
+// render makes the row of a pod that has changed.
+func (n *podNamespace) render(entry *podEntry, components componentIndex, snapshot uint64) error {
+	row, pullFailures, err := entry.render(components)
+	if err != nil {
+		return err
+	}
+	entry.resourceVersion = entry.pod.ResourceVersion
 	entry.pullFailures = pullFailures
-	if !bytes.Equal(entry.row, rendered) {
-		entry.row = rendered
-		entry.sum = sha256.Sum256(rendered)
+	if sum := sha256.Sum256(row); entry.sum != sum {
+		entry.row, entry.size, entry.sum = row, len(row), sum
 		entry.changedIn = snapshot
 		n.redigest = true
 	}
 	return nil
+}
+
+// render makes the row of the pod, the same one for the same pod, and returns
+// what to remember of it.
+func (e *podEntry) render(components componentIndex) ([]byte, []pullFailure, error) {
+	row := podRow(e.pod, components.find(e.pod.Namespace, e.pod.Labels))
+	pullFailures := keepPullMessages(&row, e.pullFailures)
+	rendered, err := json.Marshal(&row)
+	return rendered, pullFailures, err
 }
 
 // isIdentity tells whether s can name a row.
@@ -298,7 +323,7 @@ func (n *podNamespace) report() namespaceReport {
 func (r *namespaceReport) size() int {
 	size := 0
 	for _, entry := range r.rows {
-		size += len(entry.row)
+		size += entry.size
 	}
 	for _, uid := range r.gone {
 		size += len(uid)

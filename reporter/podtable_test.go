@@ -437,3 +437,47 @@ func TestP7UnchangedDeploymentsTravelAsADigest(t *testing.T) {
 		}
 	}
 }
+
+// TestP7ARowThatIsMadeAnewIsTheSame: what was acknowledged is not kept, and is
+// made again of the same pod where it has to travel once more.
+func TestP7ARowThatIsMadeAnewIsTheSame(t *testing.T) {
+	pulls := func(version int, reason, message string) *corev1.Pod {
+		return testPod("a", "pulls", withVersion(version), func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{containerStatus("app", waiting(reason))}
+			p.Status.ContainerStatuses[0].State.Waiting.Message = message
+		})
+	}
+	pods := []*corev1.Pod{pulls(1, "ErrImagePull", "tag v9 not found")}
+	for name, tc := range statusCases() {
+		pods = append(pods, testPod("b", strings.ReplaceAll(name, " ", "-"), func(p *corev1.Pod) { p.Spec, p.Status = tc.spec, tc.status }))
+	}
+	table := newPodTable()
+	whole := func() string {
+		if err := table.update(pods, nil); err != nil {
+			t.Fatal(err)
+		}
+		table.forget()
+		reports := table.report(maxRowBytes)
+		var body strings.Builder
+		if err := (&podVariables{namespaces: reports}).WriteJSON(&body); err != nil {
+			t.Fatal(err)
+		}
+		table.acknowledge(reports, nil)
+		for _, entry := range table.namespaces["b"].sorted {
+			if entry.row != nil {
+				t.Fatalf("The row of %s is kept though it is acknowledged", entry.name)
+			}
+		}
+		return body.String()
+	}
+	whole()
+	// The useful message is remembered, not in the pod any more (case A03).
+	pods[0] = pulls(2, "ImagePullBackOff", "back-off")
+	first := whole()
+	if !strings.Contains(first, "tag v9 not found") {
+		t.Error("The useful message is lost")
+	}
+	if diff := cmp.Diff(first, whole()); diff != "" {
+		t.Errorf("rows (-first +made anew):\n%s", diff)
+	}
+}

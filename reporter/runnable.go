@@ -50,6 +50,7 @@ func (r *reporter) NeedLeaderElection() bool {
 func (r *reporter) Start(ctx context.Context) error {
 	r.health.started()
 	defer r.health.stopped()
+	defer collectSooner()()
 	defer r.client.Close()
 	proofs, stopProofs := context.WithCancel(ctx)
 	var group sync.WaitGroup

@@ -59,17 +59,8 @@ func keepPodMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 		CreationTimestamp:          meta.CreationTimestamp,
 		DeletionTimestamp:          meta.DeletionTimestamp,
 		DeletionGracePeriodSeconds: meta.DeletionGracePeriodSeconds,
-		OwnerReferences:            meta.OwnerReferences,
-	}
-	if len(meta.Labels) > 0 {
-		kept.Labels = make(map[string]string, len(meta.Labels))
-		for key, value := range meta.Labels {
-			kept.Labels[shared(key)] = shared(value)
-		}
-	}
-	for i := range kept.OwnerReferences {
-		owner := &kept.OwnerReferences[i]
-		owner.APIVersion, owner.Kind, owner.Name = shared(owner.APIVersion), shared(owner.Kind), shared(owner.Name)
+		OwnerReferences:            keepOwners(meta.OwnerReferences),
+		Labels:                     keepLabels(meta.Labels),
 	}
 	return kept
 }
@@ -95,6 +86,10 @@ func keepContainers(containers []corev1.Container) []corev1.Container {
 	if len(containers) == 0 {
 		return nil
 	}
+	return podContainers.get(containersKey(containers), func() []corev1.Container { return copyContainers(containers) })
+}
+
+func copyContainers(containers []corev1.Container) []corev1.Container {
 	kept := make([]corev1.Container, len(containers))
 	for i := range containers {
 		kept[i] = corev1.Container{
@@ -172,11 +167,4 @@ func keepContainerState(state corev1.ContainerState) corev1.ContainerState {
 		state.Terminated.ContainerID = ""
 	}
 	return state
-}
-
-// podTexts are the texts that pods share. It has no effect but on memory.
-var podTexts interner
-
-func shared(s string) string {
-	return podTexts.intern(s)
 }

@@ -53,7 +53,7 @@ func (o *jsonWriter) namespace(n *namespaceReport) {
 			if i > 0 {
 				o.raw(",")
 			}
-			o.bytes(entry.row)
+			o.row(entry, n.components)
 		}
 		o.raw("]")
 	}
@@ -62,6 +62,15 @@ func (o *jsonWriter) namespace(n *namespaceReport) {
 		o.value(n.gone)
 	}
 	o.raw("}")
+}
+
+// row writes the row of a pod, and makes it where it is not kept.
+func (o *jsonWriter) row(entry *podEntry, components componentIndex) {
+	row := entry.row
+	if row == nil && o.err == nil {
+		row, _, o.err = entry.render(components)
+	}
+	o.bytes(row)
 }
 
 func (o *jsonWriter) value(v any) {
