@@ -22,6 +22,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/store"
 )
 
 // Bounds of a request's body in bytes. An agent's first report of a large
@@ -106,13 +107,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.write(w, http.StatusOK, respond(ctx))
 }
 
-// identify finds out who calls, by the bearer token.
+// identify finds out who calls.
 func (h *handler) identify(r *http.Request) (server.Identity, error) {
+	if r.Header.Get("Authorization") == "" && h.options.AllowAnonymousReports {
+		return server.Identity{Role: server.RoleAnonymous}, nil
+	}
+	return Identify(r, h.resolver.Store)
+}
+
+// Identify finds out who calls, by the bearer token. Without one that is known
+// the error is UNAUTHENTICATED.
+func Identify(r *http.Request, db *store.Store) (server.Identity, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
-		if h.options.AllowAnonymousReports {
-			return server.Identity{Role: server.RoleAnonymous}, nil
-		}
 		return server.Identity{}, server.Errorf(server.CodeUnauthenticated,
 			"a token is needed: Authorization: Bearer TOKEN")
 	}
@@ -121,7 +128,7 @@ func (h *handler) identify(r *http.Request) (server.Identity, error) {
 		return server.Identity{}, server.Errorf(server.CodeUnauthenticated,
 			"the token comes as Authorization: Bearer TOKEN")
 	}
-	return h.resolver.Store.Identify(r.Context(), strings.TrimSpace(secret))
+	return db.Identify(r.Context(), strings.TrimSpace(secret))
 }
 
 // readParams reads the body within the bounds of the caller's role and tells its

@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -61,4 +62,26 @@ func (s *Store) CountTasks(ctx context.Context) ([]TaskCount, error) {
 			Group("kind", "result").Order("kind", "result").Scan(ctx, &counts)
 	})
 	return counts, err
+}
+
+// RunningStep is how long the work of a kind has been going on.
+type RunningStep struct {
+	Kind server.StepKind
+	// StartedAt is when the oldest attempt that runs began.
+	StartedAt time.Time
+}
+
+// OldestRunningSteps finds, for each kind of step, the attempt that has been
+// running the longest. Kinds of which none runs are left out.
+func (s *Store) OldestRunningSteps(ctx context.Context) ([]RunningStep, error) {
+	var oldest []RunningStep
+	err := s.read(ctx, "oldest running steps", func(ctx context.Context, db bun.IDB) error {
+		return db.NewSelect().TableExpr("attempts AS a").
+			Join("JOIN steps AS s ON s.id = a.step_id").
+			Join("JOIN tasks AS t ON t.id = s.task_id").
+			ColumnExpr("s.kind, min(a.started_at) AS started_at").
+			Where("t.unsettled").Where("a.status = ?", server.StepRunning).
+			Group("s.kind").Order("s.kind").Scan(ctx, &oldest)
+	})
+	return oldest, err
 }

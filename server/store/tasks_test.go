@@ -103,6 +103,28 @@ func TestTasksComeBackAsTheyWereMade(t *testing.T) {
 	})
 }
 
+func TestTheStepsThatRunTheLongestAreFound(t *testing.T) {
+	onEach(t, func(w *world) {
+		oldest := func() []store.RunningStep {
+			found, err := w.store.OldestRunningSteps(w.Context())
+			w.must(err)
+			return found
+		}
+		w.want("without tasks", 0, len(oldest()))
+		for _, name := range []string{"shop", "blog"} {
+			w.clock.Advance(time.Minute)
+			task := w.create(name)
+			w.want("what can be claimed", task.ID, w.claim("worker"))
+			w.writeOf("worker", task.ID)
+			w.finish("worker", task.ID)
+		}
+		running := oldest()
+		w.want("kinds", 1, len(running))
+		w.want("the kind", server.StepOperatorPhase, running[0].Kind)
+		w.want("since", time.Minute, w.clock.Now().Sub(running[0].StartedAt))
+	})
+}
+
 func TestW2ATaskIsClaimedByOneWorkerAlone(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, url string) {
 		clock := storetest.NewClock()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // NewCommand returns the program styrmin-server.
@@ -46,6 +47,7 @@ func run(command *cobra.Command, options *Options) error {
 	if err != nil {
 		return err
 	}
+	ctrllog.SetLogger(log) // For the watcher of the certificate.
 	program, err := New(command.Context(), *options, log, command.ErrOrStderr())
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/graph"
 	"github.com/styrmin/styrmin/server/store"
 )
 
@@ -24,10 +25,35 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
-func metricsHandler(registry *prometheus.Registry) http.Handler {
+// metricsHandler serves /metrics to everyone on this machine where it listens on
+// loopback, and elsewhere to holders of a viewer's or an admin's token.
+func (p *Program) metricsHandler(registry *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})
+	if !isLoopback(p.metricsListener) {
+		metrics = p.forReaders(metrics)
+	}
+	mux.Handle("/metrics", metrics)
 	return mux
+}
+
+// forReaders refuses callers that may not read everything.
+func (p *Program) forReaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, err := graph.Identify(r, p.store)
+		switch code := server.CodeOf(err); {
+		case err == nil && (caller.Role == server.RoleViewer || caller.Role == server.RoleAdmin):
+			next.ServeHTTP(w, r)
+		case err == nil:
+			writeLine(w, http.StatusForbidden, "the metrics are for tokens of viewers and admins")
+		case code == server.CodeInternal:
+			p.log.Error(err, "Failed to identify who scrapes the metrics")
+			writeLine(w, http.StatusInternalServerError, "the database does not answer")
+		default:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			writeLine(w, http.StatusUnauthorized, err.Error())
+		}
+	})
 }
 
 // observeDatabase measures the use cases of the store. A refusal is a result,
@@ -58,12 +84,16 @@ const collectTimeout = 5 * time.Second
 var (
 	lastReportAge = prometheus.NewDesc("styrmin_server_cluster_last_report_age_seconds",
 		"Age of the last complete report of a cluster, by the server's clock.", []string{"cluster"}, nil)
+	dataAge = prometheus.NewDesc("styrmin_server_cluster_data_age_seconds",
+		"How old the data of a cluster's last complete report was when it was sent.", []string{"cluster"}, nil)
 	clusterPods = prometheus.NewDesc("styrmin_server_cluster_pods",
 		"Observed pods of a cluster.", []string{"cluster"}, nil)
 	clusterDeployments = prometheus.NewDesc("styrmin_server_cluster_deployments",
 		"Observed StyrminDeployments of a cluster.", []string{"cluster"}, nil)
 	tasks = prometheus.NewDesc("styrmin_server_tasks",
 		"Tasks by kind and result.", []string{"kind", "result"}, nil)
+	oldestStep = prometheus.NewDesc("styrmin_server_oldest_running_step_seconds",
+		"How long the step has been running that runs the longest, by kind; 0 where none runs.", []string{"kind"}, nil)
 )
 
 // stateCollector reads the state of clusters and tasks when it is asked for.
@@ -74,9 +104,11 @@ type stateCollector struct {
 
 func (c *stateCollector) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- lastReportAge
+	descriptions <- dataAge
 	descriptions <- clusterPods
 	descriptions <- clusterDeployments
 	descriptions <- tasks
+	descriptions <- oldestStep
 }
 
 func (c *stateCollector) Collect(metrics chan<- prometheus.Metric) {
@@ -84,6 +116,23 @@ func (c *stateCollector) Collect(metrics chan<- prometheus.Metric) {
 	defer cancel()
 	c.collectClusters(ctx, metrics)
 	c.collectTasks(ctx, metrics)
+	c.collectSteps(ctx, metrics)
+}
+
+func (c *stateCollector) collectSteps(ctx context.Context, metrics chan<- prometheus.Metric) {
+	oldest, err := c.store.OldestRunningSteps(ctx)
+	if err != nil {
+		c.log.Error(err, "Failed to look for running steps for the metrics")
+		metrics <- prometheus.NewInvalidMetric(oldestStep, err)
+		return
+	}
+	age := map[server.StepKind]float64{server.StepFlow: 0, server.StepHook: 0, server.StepOperatorPhase: 0}
+	for _, step := range oldest {
+		age[step.Kind] = time.Since(step.StartedAt).Seconds()
+	}
+	for kind, seconds := range age {
+		metrics <- prometheus.MustNewConstMetric(oldestStep, prometheus.GaugeValue, seconds, string(kind))
+	}
 }
 
 func (c *stateCollector) collectTasks(ctx context.Context, metrics chan<- prometheus.Metric) {
@@ -111,6 +160,9 @@ func (c *stateCollector) collectClusters(ctx context.Context, metrics chan<- pro
 	for _, cluster := range clusters {
 		if cluster.LastReportAt != nil {
 			gauge(lastReportAge, time.Since(*cluster.LastReportAt).Seconds(), cluster.Name)
+		}
+		if cluster.DataAgeSeconds != nil {
+			gauge(dataAge, *cluster.DataAgeSeconds, cluster.Name)
 		}
 		gauge(clusterPods, float64(cluster.Pods), cluster.Name)
 		gauge(clusterDeployments, float64(cluster.Deployments), cluster.Name)

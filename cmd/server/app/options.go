@@ -46,12 +46,12 @@ type Options struct {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:8080", "address for the API, as HOST:PORT")
 	flags.StringVar(&o.MetricsListen, "metrics-listen", "127.0.0.1:9090",
-		"address for /metrics in Prometheus format, as HOST:PORT; empty: none")
+		"address for /metrics in Prometheus format, as HOST:PORT; empty: none. Beyond loopback it wants a viewer's or an admin's token")
 	flags.StringVar(&o.Database, "database", "sqlite:styrmin.db",
 		"where everything is kept: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME")
 	flags.StringVar(&o.AdminTokenFile, "admin-token-file", "",
 		"file that holds the first admin token; made on the first start when it does not exist (default: the token is printed once)")
-	flags.StringVar(&o.TLSCertFile, "tls-cert-file", "", "PEM file with the server's certificate; needs --tls-key-file")
+	flags.StringVar(&o.TLSCertFile, "tls-cert-file", "", "PEM file with the server's certificate; needs --tls-key-file. A new one is used without a restart")
 	flags.StringVar(&o.TLSKeyFile, "tls-key-file", "", "PEM file with the certificate's key; needs --tls-cert-file")
 	flags.DurationVar(&o.ReportInterval, "report-interval", 0,
 		"how often all agents are to report, in whole seconds; 0: each as often as its own --report-interval says")

@@ -7,6 +7,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
 	"github.com/styrmin/styrmin/server/graph"
 	"github.com/styrmin/styrmin/server/store"
@@ -33,6 +35,8 @@ type Program struct {
 	store    *store.Store
 	serving  *http.Server
 	listener net.Listener
+	// certificates reads the certificate again when its files change. Nil: no TLS.
+	certificates *certwatcher.CertWatcher
 	// metrics and metricsListener are nil where /metrics is not served.
 	metrics         *http.Server
 	metricsListener net.Listener
@@ -71,13 +75,16 @@ func (p *Program) start(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	p.serving = newHTTPServer(handler)
+	if err := p.useTLS(); err != nil {
+		return err
+	}
 	if p.options.MetricsListen == "" {
 		return nil
 	}
 	if p.metricsListener, err = listen.Listen(ctx, "tcp", p.options.MetricsListen); err != nil {
 		return fmt.Errorf("--metrics-listen: %w", err)
 	}
-	p.metrics = newHTTPServer(metricsHandler(registry))
+	p.metrics = newHTTPServer(p.metricsHandler(registry))
 	return nil
 }
 
@@ -96,8 +103,15 @@ func (p *Program) MetricsAddress() string {
 // the database. It returns nil for a clean end.
 func (p *Program) Run(ctx context.Context) error {
 	p.announce()
-	ended := make(chan error, 2)
+	ended := make(chan error, 3)
 	go func() { ended <- p.serve() }()
+	if p.certificates != nil {
+		go func() {
+			if err := p.certificates.Start(ctx); err != nil {
+				ended <- err
+			}
+		}()
+	}
 	if p.metrics != nil {
 		go func() { ended <- p.metrics.Serve(p.metricsListener) }()
 	}
@@ -132,10 +146,24 @@ func (p *Program) startPruning(ctx context.Context) (stop func()) {
 }
 
 func (p *Program) serve() error {
-	if p.options.TLSCertFile != "" {
-		return p.serving.ServeTLS(p.listener, p.options.TLSCertFile, p.options.TLSKeyFile)
+	if p.certificates != nil {
+		return p.serving.ServeTLS(p.listener, "", "") // The certificate comes from the watcher.
 	}
 	return p.serving.Serve(p.listener)
+}
+
+// useTLS prepares serving with the certificate of the files, whatever it is at
+// the time of a connection.
+func (p *Program) useTLS() error {
+	if p.options.TLSCertFile == "" {
+		return nil
+	}
+	var err error
+	if p.certificates, err = certwatcher.New(p.options.TLSCertFile, p.options.TLSKeyFile); err != nil {
+		return fmt.Errorf("--tls-cert-file, --tls-key-file: %w", err)
+	}
+	p.serving.TLSConfig = &tls.Config{GetCertificate: p.certificates.GetCertificate, MinVersion: tls.VersionTLS12}
+	return nil
 }
 
 func (p *Program) announce() {
@@ -145,10 +173,16 @@ func (p *Program) announce() {
 		p.log.Info("WARNING: --allow-anonymous-reports is set: anyone who reaches this address can report a " +
 			"cluster and change the state of its deployments")
 	}
-	if host, ok := p.listener.Addr().(*net.TCPAddr); ok && !host.IP.IsLoopback() && p.options.TLSCertFile == "" {
+	if !isLoopback(p.listener) && p.options.TLSCertFile == "" {
 		p.log.Info("WARNING: tokens travel unencrypted: set --tls-cert-file and --tls-key-file, " +
 			"or let a proxy in front of this address speak TLS")
 	}
+}
+
+// isLoopback tells whether only this machine can reach the listener.
+func isLoopback(listener net.Listener) bool {
+	address, ok := listener.Addr().(*net.TCPAddr)
+	return ok && address.IP.IsLoopback()
 }
 
 // drain waits for the requests that run, then cuts the connections that are left.

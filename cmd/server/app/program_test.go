@@ -318,9 +318,11 @@ func TestMetricsTellWhatTheServerTakesIn(t *testing.T) {
 		`styrmin_server_report_rows_total{action="rejected",kind="pods"} 1`,
 		`styrmin_server_report_rows_total{action="upserted",kind="deployments"} 1`,
 		`styrmin_server_cluster_last_report_age_seconds{cluster="demo"} `,
+		`styrmin_server_cluster_data_age_seconds{cluster="demo"} `,
 		`styrmin_server_cluster_pods{cluster="demo"} 1`,
 		`styrmin_server_cluster_deployments{cluster="demo"} 1`,
 		`styrmin_server_tasks{kind="CREATE",result="RUNNING"} 1`,
+		`styrmin_server_oldest_running_step_seconds{kind="OPERATOR_PHASE"} 0`,
 		`styrmin_server_database_seconds_count{result="ok",use_case="apply pod report"} 3`,
 		`styrmin_server_database_seconds_count{result="refused",use_case="apply pod report"} 1`,
 	} {

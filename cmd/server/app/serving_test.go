@@ -16,11 +16,14 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr/testr"
 )
 
 // newCertificate writes a certificate for the loopback address and its key.
@@ -75,6 +78,90 @@ func TestTheServerSpeaksTLSWhereItHasACertificate(t *testing.T) {
 		t.Errorf("got %s", response.Status)
 	}
 }
+
+// TestANewCertificateIsUsedWithoutARestart replaces the files, as those who renew
+// certificates do.
+func TestANewCertificateIsUsedWithoutARestart(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile, _ := newCertificate(t, dir)
+	s := startServer(t, dir, func(o *Options) { o.TLSCertFile, o.TLSKeyFile = certFile, keyFile })
+	_, _, renewed := newCertificate(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		dialer := &tls.Dialer{Config: &tls.Config{RootCAs: renewed, MinVersion: tls.VersionTLS12}}
+		conn, err := dialer.DialContext(ctx, "tcp", s.program.Address())
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the new certificate is not used: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func TestACertificateThatIsNoneIsRefusedAtTheStart(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile, _ := newCertificate(t, dir)
+	if err := os.WriteFile(keyFile, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := New(t.Context(), Options{
+		Listen: "127.0.0.1:0", Database: "sqlite:" + filepath.Join(dir, "styrmin.db"), ReportTimeout: time.Minute,
+		TLSCertFile: certFile, TLSKeyFile: keyFile,
+	}, testr.New(t), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "--tls-key-file") {
+		t.Errorf("want an error that names the flag, got %v", err)
+	}
+}
+
+// TestMetricsBeyondThisMachineNeedAReadersToken asks the handler that serves
+// /metrics on other addresses than loopback.
+func TestMetricsBeyondThisMachineNeedAReadersToken(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	created := s.call(s.token, `mutation { createCluster(input: {name: "demo"}) { agentToken } }`, nil)
+	agent := created["createCluster"].(map[string]any)["agentToken"].(string)
+	made := s.call(s.token, `mutation { createToken(name: "prometheus", role: VIEWER) { secret } }`, nil)
+	viewer := made["createToken"].(map[string]any)["secret"].(string)
+	handler := s.program.forReaders(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for name, test := range map[string]struct {
+		token string
+		want  int
+	}{
+		"a viewer reads":           {token: viewer, want: http.StatusOK},
+		"an admin reads":           {token: s.token, want: http.StatusOK},
+		"an agent does not":        {token: agent, want: http.StatusForbidden},
+		"an unknown token is none": {token: "styrmin_unknown", want: http.StatusUnauthorized},
+		"no token is not enough":   {want: http.StatusUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+			if test.token != "" {
+				request.Header.Set("Authorization", "Bearer "+test.token)
+			}
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, request)
+			if answer.Code != test.want {
+				t.Errorf("want %d, got %d: %s", test.want, answer.Code, answer.Body)
+			}
+		})
+	}
+	for address, want := range map[string]bool{"127.0.0.1": true, "::1": true, "0.0.0.0": false, "192.0.2.1": false, "::": false} {
+		if got := isLoopback(fixedListener{&net.TCPAddr{IP: net.ParseIP(address)}}); got != want {
+			t.Errorf("%s is loopback: want %v, got %v", address, want, got)
+		}
+	}
+}
+
+// fixedListener has an address and nothing else.
+type fixedListener struct{ address net.Addr }
+
+func (fixedListener) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (fixedListener) Close() error              { return nil }
+func (l fixedListener) Addr() net.Addr          { return l.address }
 
 // TestARunningRequestEndsBeforeTheServerDoes asks the server to end while a
 // request's body is on its way: the request is answered all the same.
