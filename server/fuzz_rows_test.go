@@ -27,6 +27,7 @@ func FuzzR1Rows(f *testing.F) {
 		f.Add(moves)
 	}
 	f.Fuzz(func(t *testing.T, moves []byte) {
+		moves = moves[:min(len(moves), maxMoves)]
 		g := &rowGame{
 			game: game{world: &world{t: t}, moves: moves}, cluster: map[string]map[string]string{},
 			acknowledged: map[string]knownNamespace{}, rows: map[PodKey]string{}, digests: NamespaceDigests{},

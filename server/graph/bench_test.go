@@ -137,7 +137,7 @@ func benchReport(n, how int) []any {
 // restartsIn counts how often the pod was the changed one up to state n.
 func restartsIn(n, pod int) int {
 	restarts := n / benchPods
-	if pod <= n%benchPods && n > 0 {
+	if 0 < pod && pod <= n%benchPods {
 		restarts++
 	}
 	return restarts
