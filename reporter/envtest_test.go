@@ -4,6 +4,7 @@
 package reporter
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -35,6 +36,10 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if env := sharedEnvironment.env; env != nil {
 		_ = env.Stop()
+	}
+	if err := stopRealServer(); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping the server:", err)
+		code = 1
 	}
 	os.Exit(code)
 }
