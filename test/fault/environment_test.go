@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,7 +35,7 @@ var shared struct {
 func sharedConfig(t *testing.T) *rest.Config {
 	t.Helper()
 	shared.once.Do(func() {
-		shared.env = &envtest.Environment{CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true}
+		shared.env = newEnvironment()
 		shared.config, shared.err = shared.env.Start()
 	})
 	if shared.err != nil {
@@ -48,7 +49,7 @@ func sharedConfig(t *testing.T) *rest.Config {
 // not.
 func ownEnvironment(t *testing.T) (*envtest.Environment, *rest.Config) {
 	t.Helper()
-	env := &envtest.Environment{CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true}
+	env := newEnvironment()
 	// How long it lingers on open watches when it is stopped.
 	env.ControlPlane.GetAPIServer().Configure().Set("request-timeout", "5s")
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
@@ -68,6 +69,14 @@ func ownEnvironment(t *testing.T) (*envtest.Environment, *rest.Config) {
 	return env, &rest.Config{
 		Host: "https://" + strings.TrimPrefix(config.Host, "https://"), BearerToken: "test-token",
 		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	}
+}
+
+func newEnvironment() *envtest.Environment {
+	return &envtest.Environment{
+		CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true,
+		// On a busy machine.
+		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
 	}
 }
 
