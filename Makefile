@@ -9,6 +9,8 @@ LINT := $(GO) tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # Passed to go test, as TESTARGS='-run TestR5 -v'.
 TESTARGS ?=
+# Passed to the reporter's benchmark, as BENCHARGS='--pods 1000 --window 20s'.
+BENCHARGS ?=
 # Passed to the demo, as ARGS='--kubeconfig $(HOME)/.kube/config'.
 ARGS ?=
 
@@ -64,7 +66,7 @@ fuzz: ## Let random calls and reports try the server's rules, FUZZTIME for each 
 	done
 
 .PHONY: bench
-bench: bench-server ## Measure what docs/benchmarks.md tells.
+bench: bench-server bench-reporter ## Measure what docs/benchmarks.md tells.
 
 .PHONY: bench-server
 bench-server: ## Measure the server on SQLite and PostgreSQL: CPU and rows of reports, memory, reads beside reports.
@@ -76,6 +78,11 @@ bench-server: ## Measure the server on SQLite and PostgreSQL: CPU and rows of re
 			for (i = 3; i < NF; i += 2) figures = figures (i > 3 ? ", " : "") $$i " " $$(i + 1); \
 			printf "| %s | %s | %s |\n", name[1], name[2], figures } \
 		/^(--- )?FAIL/ { failed = 1 } END { exit failed }'
+
+.PHONY: bench-reporter
+bench-reporter: build localcluster ## Measure the reporter beside two plain ways at 1,000 to 50,000 pods, and write docs/benchmarks.md.
+	@bin/localcluster build
+	@KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" $(GO) run ./hack/bench --write docs/benchmarks.md $(BENCHARGS)
 
 .PHONY: bench-operator
 bench-operator: localcluster ## Measure the operator: CROWD=1000 deployments at once on the local cluster, and a restart.
