@@ -9,11 +9,11 @@ import (
 	"io"
 	"testing"
 
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	"github.com/Khan/genqlient/graphql"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // benchPods returns n pods in 200 namespaces, as the informer keeps them.

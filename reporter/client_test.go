@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 const testToken = "agent-token-1"

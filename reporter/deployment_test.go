@@ -35,7 +35,7 @@ func TestTheReportedInstanceIsTheOneThatTheOperatorHandled(t *testing.T) {
 			}),
 			want: told{"deployment", "i-1", InstanceSourceStatus, 8, &seven, "Ready"},
 		},
-		"the operator says nothing, so the spec's is sent as such (case D01)": {
+		"the operator says nothing, so the spec's is sent as such (cases D01 and H01)": {
 			deployment: testDeployment("shop", func(d *styrminv1.StyrminDeployment) {
 				d.Generation, d.Spec.DeploymentID, d.Spec.InstanceID = 8, "deployment", "i-2"
 				d.Status = styrminv1.StyrminDeploymentStatus{ObservedGeneration: 7, Phase: styrminv1.PhaseReady}

@@ -11,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // lostAnswer lets a report be applied and loses the answer.

@@ -211,3 +211,35 @@ func TestP2AGoneStatusIsStaleHoweverItComes(t *testing.T) {
 		}
 	}
 }
+
+func TestP2ProofsFollowEachOtherWithinTenSeconds(t *testing.T) {
+	// A proof lasts as long as its watch and the informer's grace, at most.
+	if longest := max(proofInterval, probeWatch+storeGrace); longest > 10*time.Second {
+		t.Errorf("Two proofs begin %s after each other", longest)
+	}
+	clock := clocktesting.NewFakeClock(testStart)
+	probe := &fakeProber{clock: clock, current: 900, stored: 900}
+	made := make(chan error, 1)
+	p := newProver(clock, probe, func(context.Context) (string, error) { return "900", nil }, func(err error) { made <- err })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.run(ctx)
+	}()
+	for _, fails := range []bool{false, true, false} {
+		if err := <-made; (err != nil) != fails {
+			t.Fatalf("error = %v, want one: %t", err, fails)
+		}
+		eventually(t, "it waits for the next proof", clock.HasWaiters)
+		probe.listErr = nil
+		pause := failedProofInterval
+		if !fails {
+			probe.listErr, pause = errTest, proofInterval
+		}
+		clock.Step(pause)
+	}
+	<-made
+	cancel()
+	<-done
+}

@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 const (
@@ -27,7 +26,7 @@ const (
 	maxRowBytes   = 32 << 20
 	// minRowBytes is the least that this is lowered to for a server that finds
 	// reports too large or does not come to an end with them in time.
-	minRowBytes = 1 << 20
+	minRowBytes = 256 << 10
 	// maxSentAge is how old the proof of a snapshot may be when it is sent. One that
 	// was made before the process was stopped for a while must not pass for new:
 	// to the server a report is as old as the agent says.

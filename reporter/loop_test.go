@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/styrmin/styrmin/internal/failurelog"
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/internal/failurelog"
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 var testStart = time.Date(2026, 11, 29, 16, 40, 5, 0, time.UTC)

@@ -6,9 +6,9 @@ package reporter
 import (
 	"time"
 
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 const (

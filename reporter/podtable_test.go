@@ -5,6 +5,7 @@ package reporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,14 +13,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/styrmin/styrmin/internal/serverclient"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // travelled says what of a namespace was in a report.
@@ -376,6 +379,44 @@ func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
 	}
 }
 
+// TestCaseB07ASlowServerHasEverythingInTheEnd: it needs the longer the more there
+// is, and the agent waits only so long.
+func TestCaseB07ASlowServerHasEverythingInTheEnd(t *testing.T) {
+	const namespaces, inTime = 1024, 400 << 10
+	h := newHarness(t)
+	for i := range namespaces {
+		h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i), "pod", withMessage(strings.Repeat("m", 1000)), func(p *corev1.Pod) {
+			p.UID = types.UID(fmt.Sprintf("uid-%d", i))
+		}))
+	}
+	client, err := serverclient.New(h.server.URL, "", "", 200*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.client = client
+	h.server.intercept = func(_ http.ResponseWriter, r *http.Request, request *modelRequest) bool {
+		if len(request.raw) < inTime {
+			return false
+		}
+		<-r.Context().Done()
+		return true
+	}
+	l := newLoop(h.reporter)
+	timeouts := 0
+	for cycles := 0; len(h.server.podNames()) < namespaces && cycles < 40; cycles++ {
+		err := l.cycle(t.Context())
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if err != nil {
+			timeouts++
+		}
+	}
+	if got := len(h.server.podNames()); got != namespaces || timeouts == 0 {
+		t.Errorf("After %d timeouts the server has %d pods, want %d after some", timeouts, got, namespaces)
+	}
+}
+
 func TestCaseB07TheSizeOfReportsFollowsTheServer(t *testing.T) {
 	tooLarge := &serverclient.Refusal{Code: codeTooLarge}
 	for name, tc := range map[string]struct {
@@ -479,5 +520,34 @@ func TestP7ARowThatIsMadeAnewIsTheSame(t *testing.T) {
 	}
 	if diff := cmp.Diff(first, whole()); diff != "" {
 		t.Errorf("rows (-first +made anew):\n%s", diff)
+	}
+}
+
+// TestCaseB06ObjectsOfTheCacheAreOnlyRead: others read them at the same time,
+// which the race detector would tell.
+func TestCaseB06ObjectsOfTheCacheAreOnlyRead(t *testing.T) {
+	var pods, before []*corev1.Pod
+	for name, tc := range statusCases() {
+		pod := testPod("a", strings.ReplaceAll(name, " ", "-"), withMessage("too long "+strings.Repeat("m", maxText)), func(p *corev1.Pod) {
+			p.Spec, p.Status = tc.spec, tc.status
+			p.Labels = map[string]string{"component": "server"}
+		})
+		pods, before = append(pods, pod), append(before, pod.DeepCopy())
+	}
+	components := newComponentIndex([]*styrminv1.StyrminDeployment{
+		testDeployment("shop", withTarget("a"), withComponents(componentOf("server", map[string]string{"component": "server"}))),
+	})
+	var others sync.WaitGroup
+	others.Go(func() {
+		for _, pod := range pods {
+			_ = pod.DeepCopy()
+		}
+	})
+	if err := newPodTable().update(pods, components); err != nil {
+		t.Fatal(err)
+	}
+	others.Wait()
+	if diff := cmp.Diff(before, pods); diff != "" {
+		t.Errorf("pods (-before +after):\n%s", diff)
 	}
 }

@@ -19,9 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/internal/serverclient"
 	"github.com/styrmin/styrmin/test/system"
 )
 

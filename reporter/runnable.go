@@ -8,15 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/styrmin/styrmin/internal/failurelog"
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	"github.com/Khan/genqlient/graphql"
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/internal/failurelog"
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // reporter is the leader-only Runnable that reports the cluster (P1).

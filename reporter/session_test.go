@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 func refuse(operation, code string) func(http.ResponseWriter, *http.Request, *modelRequest) bool {

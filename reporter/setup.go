@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/styrmin/styrmin/internal/failurelog"
-	"github.com/styrmin/styrmin/internal/serverclient"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/internal/failurelog"
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
