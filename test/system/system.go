@@ -59,12 +59,14 @@ type System struct {
 	// ClusterID is the cluster's id on the server.
 	ClusterID string
 
-	opts       Options
-	probe      string
-	cluster    *Process
-	server     *Process
-	manager    *Process
-	httpClient *http.Client
+	opts  Options
+	probe string
+	// serverMetrics and managerMetrics are where the programs serve /metrics.
+	serverMetrics, managerMetrics string
+	cluster                       *Process
+	server                        *Process
+	manager                       *Process
+	httpClient                    *http.Client
 }
 
 // Start brings everything up. When it fails, what was started has been ended.
@@ -200,9 +202,12 @@ func (s *System) StartServer(ctx context.Context) error {
 		s.opts.Listen, s.ServerURL = address, "http://"+address
 	}
 	var err error
+	if s.serverMetrics, err = freeAddress(ctx, "127.0.0.1:0"); err != nil {
+		return err
+	}
 	s.server, err = startProcess("server", s.logDir(), nil, nil, s.opts.Server,
 		"--listen", s.opts.Listen,
-		"--metrics-listen", "127.0.0.1:0",
+		"--metrics-listen", s.serverMetrics,
 		"--database", "sqlite:"+filepath.Join(s.opts.Dir, "styrmin.db"),
 		"--admin-token-file", s.AdminTokenFile)
 	if err != nil {
@@ -214,14 +219,17 @@ func (s *System) StartServer(ctx context.Context) error {
 // StartManager starts a manager. The one before must have ended.
 func (s *System) StartManager(ctx context.Context) error {
 	var err error
-	if s.probe, err = freeAddress(ctx, "127.0.0.1:0"); err != nil {
-		return err
+	for _, address := range []*string{&s.probe, &s.managerMetrics} {
+		if *address, err = freeAddress(ctx, "127.0.0.1:0"); err != nil {
+			return err
+		}
 	}
 	s.manager, err = startProcess("manager", s.logDir(), nil, nil, s.opts.Manager,
 		"--kubeconfig", s.Kubeconfig,
 		"--server-address", s.ServerURL,
 		"--token-file", s.AgentTokenFile,
-		"--health-probe-bind-address", s.probe)
+		"--health-probe-bind-address", s.probe,
+		"--metrics-bind-address", s.managerMetrics, "--metrics-secure=false")
 	if err != nil {
 		return err
 	}
@@ -231,6 +239,16 @@ func (s *System) StartManager(ctx context.Context) error {
 // ManagerReady asks the manager's readiness probe.
 func (s *System) ManagerReady(ctx context.Context) error {
 	return s.get(ctx, "http://"+s.probe+"/readyz")
+}
+
+// Metrics are what the server and the manager serve to Prometheus.
+func (s *System) Metrics(ctx context.Context) (string, error) {
+	fromServer, err := s.read(ctx, "http://"+s.serverMetrics+"/metrics")
+	if err != nil {
+		return "", err
+	}
+	fromManager, err := s.read(ctx, "http://"+s.managerMetrics+"/metrics")
+	return fromServer + fromManager, err
 }
 
 // ServerProcess is the server that was started last.
@@ -283,17 +301,23 @@ func freeAddress(ctx context.Context, address string) (string, error) {
 }
 
 func (s *System) get(ctx context.Context, url string) error {
+	_, err := s.read(ctx, url)
+	return err
+}
+
+func (s *System) read(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return err
+		return "", err
 	}
 	response, err := s.httpClient.Do(request)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answered %s", url, response.Status)
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answered %s", url, response.Status)
 	}
-	return nil
+	return string(body), err
 }
