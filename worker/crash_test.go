@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 )
 
 // readings are the calls that change nothing; what happens between two of them is
@@ -67,7 +66,7 @@ func TestW3AWorkerThatCrashesAnywhereChangesNoOutcome(t *testing.T) {
 
 func crashStory(t *testing.T, c *crasher) {
 	s := newStage(t)
-	first := s.startWorker(func(h *hands, o *Options) { h.after, o.Lease = c.hook, 3*time.Second })
+	first := s.startWorker(briefly, func(h *hands, _ *Options) { h.after = c.hook })
 	replaced := make(chan struct{})
 	go func() {
 		defer close(replaced)

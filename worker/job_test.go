@@ -149,11 +149,11 @@ func TestW1AJobThatFailsSaysWhy(t *testing.T) {
 // one finds it.
 func TestW3AJobIsRunOnce(t *testing.T) {
 	t.Parallel()
-	for sentence, crash := range map[string]func(*hands, *stage){
-		"lost before it hears that the Job was made": func(h *hands, _ *stage) {
+	for sentence, crash := range map[string]func(*hands){
+		"lost before it hears that the Job was made": func(h *hands) {
 			h.after = func(call string) bool { return call == "k8s create" }
 		},
-		"lost while the Job runs, which ends meanwhile": func(*hands, *stage) {},
+		"lost while the Job runs, which ends meanwhile": func(*hands) {},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
@@ -162,7 +162,7 @@ func TestW3AJobIsRunOnce(t *testing.T) {
 			s.running(shopSpec("2.4.0"))
 			creator.stop()
 			s.target(s.deployment)
-			first := s.startWorker(func(h *hands, _ *Options) { crash(h, s) })
+			first := s.startWorker(briefly, func(h *hands, _ *Options) { crash(h) })
 			task := s.change(`runJob(deploymentId: $d, job: "migrate")`)
 			job := s.job(task)
 			first.crash()

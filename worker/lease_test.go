@@ -97,7 +97,7 @@ func (h *hands) writes() []string {
 func TestW3AFlowWhoseTaskAnotherWorkerHasStops(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	first := s.startWorker()
+	first := s.startWorker(briefly)
 	task := s.inTheMiddle()
 	first.serverAway(true)
 	before := len(first.writes())

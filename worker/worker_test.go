@@ -42,7 +42,8 @@ type hands struct {
 	calls         []string
 }
 
-// startWorker starts a worker on the stage, with short times.
+// startWorker starts a worker on the stage, with short times; its lease is long, so
+// that a busy machine costs none.
 func (s *stage) startWorker(change ...func(*hands, *Options)) *hands {
 	s.Helper()
 	nothing := func(string) bool { return false }
@@ -50,7 +51,7 @@ func (s *stage) startWorker(change ...func(*hands, *Options)) *hands {
 	proxy := httptest.NewServer(http.HandlerFunc(h.serve))
 	s.Cleanup(proxy.Close)
 	options := Options{
-		ServerAddress: proxy.URL, TokenFile: s.tokenFile, AgentID: "agent", Lease: 2 * time.Second,
+		ServerAddress: proxy.URL, TokenFile: s.tokenFile, AgentID: "agent", Lease: 20 * time.Second,
 		PollInterval: 30 * time.Millisecond, Metrics: prometheus.NewRegistry(),
 	}
 	for _, c := range change {
@@ -75,6 +76,9 @@ func (s *stage) startWorker(change ...func(*hands, *Options)) *hands {
 	s.Cleanup(h.stop)
 	return h
 }
+
+// briefly has a worker's leases run out soon once it is lost.
+func briefly(_ *hands, o *Options) { o.Lease = 3 * time.Second }
 
 // stop ends the worker as SIGTERM does.
 func (h *hands) stop() {
