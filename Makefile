@@ -46,6 +46,7 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 	$(GO) -C hack/localcluster test -p 1 -timeout 30m $(TESTARGS) ./...; \
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v initdb >/dev/null || \
 		echo "SKIPPED: the tests on PostgreSQL, whose programs are not installed (apt-get install postgresql)"; \
+	command -v chromium >/dev/null || echo "SKIPPED: the page in a browser, unless another Chromium is there (apt-get install chromium)"; \
 	echo "Testing the product, part by part"; \
 	$(GO) test -race -timeout 30m $(TESTARGS) $$($(GO) list ./... | grep -v -e /test/ -e /hack/); \
 	echo "Testing the product as a whole"; \
@@ -65,12 +66,23 @@ fuzz: ## Let random calls and reports try the server's rules, FUZZTIME for each 
 		$(GO) test ./server -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done
 
+# Passed to the test that takes the pictures, as SCREENSHOTARGS=-looks.
+SCREENSHOTARGS ?=
+
+.PHONY: screenshots
+screenshots: ## Take the pictures of the page that the README shows; needs Chromium.
+	$(GO) test ./server/web -count=1 -run 'TestScreenshots|TestLooks' -screenshots $(CURDIR)/docs/img $(SCREENSHOTARGS)
+
+.PHONY: bench-page
+bench-page: ## Measure the page: 1,000 deployments, and 500 pods of one.
+	$(GO) test ./server/web -run '^$$' -bench . -benchtime 100x
+
 .PHONY: bench
 bench: bench-server bench-reporter ## Measure what docs/benchmarks.md tells.
 
 .PHONY: bench-server
 bench-server: ## Measure the server on SQLite and PostgreSQL: CPU and rows of reports, memory, reads beside reports.
-	@{ $(GO) test -run '^$$' -bench 'Report|Plain' -benchtime 20x -timeout 30m ./server/graph; \
+	@{ $(GO) test -run '^$$' -bench '^Benchmark(Report|FirstReport|Plain)' -benchtime 20x -timeout 30m ./server/graph; \
 		$(GO) test -run '^$$' -bench 'Read' -benchtime 20s -timeout 30m ./server/graph; \
 		$(GO) test -run '^$$' -bench 'Memory' -benchtime 20x -timeout 30m ./cmd/server/app; } | tee /dev/stderr | awk ' \
 		BEGIN { print "| measured | database | figures |\n|---|---|---|" } \

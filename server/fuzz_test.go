@@ -44,7 +44,7 @@ func FuzzRInvariants(f *testing.F) {
 
 // maxMoves bounds a game in bytes: a longer one shows nothing that it does not,
 // and takes so long that it passes for one that hangs.
-const maxMoves = 1024
+const maxMoves = 512
 
 // The moves of a game.
 const (
