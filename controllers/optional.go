@@ -35,8 +35,9 @@ type optionalAPIs struct {
 	mapper apimeta.RESTMapper
 	scheme *runtime.Scheme
 	cache  cache.Cache
-	// watcher is the running controller.
+	// watcher is the running controller, and handler what it does with events.
 	watcher controller.Controller
+	handler handler.EventHandler
 
 	mu      sync.Mutex
 	watched map[schema.GroupVersionKind]bool
@@ -92,7 +93,7 @@ func (o *optionalAPIs) watch(kind schema.GroupVersionKind) error {
 	if err != nil {
 		return err
 	}
-	if err := o.watcher.Watch(source.Kind(o.cache, obj, handler.EnqueueRequestsFromMapFunc(ownerRequests))); err != nil {
+	if err := o.watcher.Watch(source.Kind(o.cache, obj, o.handler)); err != nil {
 		return fmt.Errorf("watching %s: %w", kind, err)
 	}
 	o.watched[kind] = true

@@ -30,8 +30,8 @@ type Options struct {
 	// RecheckInterval is how often the operator looks again at what no watch
 	// tells it: foreign objects in the way, missing APIs. Default 15 s.
 	RecheckInterval time.Duration
-	// EventDelay is how long events of pods and workloads are gathered before
-	// they cause a reconcile. Default 250 ms.
+	// EventDelay is how long the events of what belongs to a deployment are
+	// gathered before they cause a reconcile. Default 250 ms.
 	EventDelay time.Duration
 	// HelmInterval is how often Flux looks for drift. Default 10 min.
 	HelmInterval time.Duration

@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -90,10 +89,10 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error
 	if err != nil {
 		return fmt.Errorf("building the operator's controller: %w", err)
 	}
-	r.optional.watcher = built
+	r.optional.watcher, r.optional.handler = built, r.gathered(ownerRequests)
 	r.sources = &copiedSecrets{
 		mgr: mgr, watcher: built, caches: map[string]cache.Cache{},
-		handler: handler.EnqueueRequestsFromMapFunc(r.sourceRequests),
+		handler: r.gathered(r.sourceRequests),
 	}
 	if err := mgr.Add(r.review); err != nil {
 		return fmt.Errorf("adding the operator's review: %w", err)
@@ -119,12 +118,12 @@ func (r *reconciler) build(mgr ctrl.Manager, made cache.Cache) (controller.Contr
 			MaxConcurrentReconciles: r.opts.Concurrency,
 			ReconciliationTimeout:   reconcileTimeout,
 		})
-	inTarget := r.inTargetNamespace()
+	inTarget, owner := r.gathered(r.inTargetNamespace), r.gathered(ownerRequests)
 	for _, obj := range []client.Object{&corev1.Pod{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}} {
 		b = b.Watches(obj, inTarget)
 	}
 	for _, obj := range []client.Object{secretMetadata(), &corev1.Namespace{}, &corev1.Service{}, &networkingv1.NetworkPolicy{}} {
-		b = b.WatchesRawSource(source.Kind(made, obj, handler.EnqueueRequestsFromMapFunc(ownerRequests)))
+		b = b.WatchesRawSource(source.Kind(made, obj, owner))
 	}
 	return b.Build(r)
 }

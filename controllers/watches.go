@@ -75,11 +75,17 @@ func (r *reconciler) sourceRequests(ctx context.Context, obj client.Object) []re
 }
 
 // inTargetNamespace maps pods and workloads to the StyrminDeployment whose
-// target namespace they are in. They change in bursts: their events are
-// gathered for a moment.
-func (r *reconciler) inTargetNamespace() handler.EventHandler {
+// target namespace they are in.
+func (r *reconciler) inTargetNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.indexed(ctx, client.MatchingFields{indexTargetNamespace: obj.GetNamespace()})
+}
+
+// gathered enqueues the requests of objects that change. They do in bursts: pods
+// start together, Flux writes a status in pieces, and the operator makes one
+// object after the other. So the events are gathered for a moment.
+func (r *reconciler) gathered(requests handler.MapFunc) handler.EventHandler {
 	enqueue := func(ctx context.Context, obj client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-		for _, request := range r.indexed(ctx, client.MatchingFields{indexTargetNamespace: obj.GetNamespace()}) {
+		for _, request := range requests(ctx, obj) {
 			q.AddAfter(request, r.opts.EventDelay)
 		}
 	}
