@@ -66,12 +66,13 @@ fuzz: ## Let random calls and reports try the server's rules, FUZZTIME for each 
 		$(GO) test ./server -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done
 
-# Passed to the test that takes the pictures, as SCREENSHOTARGS=-looks.
+# Where the pictures of the page go, and what is passed to the test that takes them.
+SCREENSHOTS ?= docs/img
 SCREENSHOTARGS ?=
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of the page that the README shows; needs Chromium.
-	$(GO) test ./server/web -count=1 -run 'TestScreenshots|TestLooks' -screenshots $(CURDIR)/docs/img $(SCREENSHOTARGS)
+	$(GO) test ./server/web -count=1 -run 'TestScreenshots|TestLooks' -screenshots $(abspath $(SCREENSHOTS)) $(SCREENSHOTARGS)
 
 .PHONY: bench-page
 bench-page: ## Measure the page: 1,000 deployments, and 500 pods of one.

@@ -4,6 +4,7 @@
 package web
 
 import (
+	"compress/gzip"
 	"fmt"
 	"net/http"
 	"time"
@@ -50,7 +51,11 @@ func NewHandler(options Options) (http.Handler, error) {
 	h := &handler{Options: options, assets: assets, pages: pages}
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(h.denyOrigin))
-	return gziphandler.GzipHandler(secured(origin.Handler(h.routes()))), nil
+	compress, err := gziphandler.NewGzipLevelHandler(gzip.BestSpeed)
+	if err != nil {
+		return nil, fmt.Errorf("preparing compression: %w", err)
+	}
+	return compress(secured(origin.Handler(h.routes()))), nil
 }
 
 func (h *handler) routes() http.Handler {

@@ -42,30 +42,23 @@ type overviewRow struct {
 	Status      server.DeploymentStatusName
 	Tone        tone
 	Message     string
-	Since       moment
+	Since       time.Time
 	Ready       int
 	Wanted      int
+	// Bar is the tone of the pods: that of the deployment, but for one that should
+	// have them all.
+	Bar tone
 	// Silent: the state is the last known one.
 	Silent bool
 	// Report is the key of the cluster whose newest report held the deployment;
 	// its time comes with every reload.
 	Report string
 	// LastReport is that of a deployment which the newest report did not hold.
-	LastReport *moment
-	// reported is the time to show; not part of the digest.
-	reported *moment
-}
+	LastReport *time.Time
 
-// Reported is when the last report came.
-func (r overviewRow) Reported() *moment { return r.reported }
-
-// Bar is the tone of the pods: that of the deployment, but for one that should
-// have them all.
-func (r overviewRow) Bar() tone {
-	if r.Tone == toneOK && r.Ready < r.Wanted {
-		return toneWarn
-	}
-	return r.Tone
+	// What is shown of the times, which is no part of the digest. They are texts
+	// because a template calls a method for each of a thousand rows dearly.
+	SinceISO, SinceAge, ReportISO, ReportAge string `json:"-"`
 }
 
 // overviewLive is how things are as a whole, and when each cluster last reported.
@@ -161,21 +154,28 @@ func newestReports(summaries []server.DeploymentSummary) map[string]time.Time {
 }
 
 func (l lister) row(summary *server.DeploymentSummary, names map[string]string, newest map[string]time.Time) overviewRow {
+	since := l.clock.moment(summary.StatusSince)
 	row := overviewRow{
 		ID: summary.ID, Name: summary.Name, Environment: deref(summary.Environment), Cluster: names[summary.ClusterID],
 		Version: deref(summary.Version), Internal: summary.Internal, Status: summary.Status,
-		Tone: toneOfDeployment(summary.Status), Since: l.clock.moment(summary.StatusSince),
+		Tone: toneOfDeployment(summary.Status), Since: since.At, SinceISO: since.ISO(), SinceAge: since.Age(),
 		Ready: summary.ReadyPods, Wanted: max(summary.DesiredPods, summary.LivePods),
-		reported: l.clock.optional(summary.LastReportAt),
+	}
+	if row.Bar = row.Tone; row.Tone == toneOK && row.Ready < row.Wanted {
+		row.Bar = toneWarn
 	}
 	if summary.Status != server.DeploymentRunning {
 		row.Message = clip(deref(summary.StatusMessage), maxRowMessage)
 	}
 	row.Silent = isSilent(&summary.Deployment, l.clock, l.timeout)
-	if at := summary.LastReportAt; at != nil && at.Equal(newest[summary.ClusterID]) {
-		row.Report = row.Cluster
-	} else {
-		row.LastReport = row.reported
+	if at := summary.LastReportAt; at != nil {
+		reported := l.clock.moment(*at)
+		row.ReportISO, row.ReportAge = reported.ISO(), reported.Age()
+		if at.Equal(newest[summary.ClusterID]) {
+			row.Report = row.Cluster
+		} else {
+			row.LastReport = at
+		}
 	}
 	return row
 }
@@ -217,7 +217,7 @@ func (r *overviewRow) rank() int {
 		return 0
 	case r.Silent:
 		return 1
-	case r.Bar() == toneWarn:
+	case r.Bar == toneWarn:
 		return 2
 	}
 	return rank
@@ -230,7 +230,7 @@ func byProblem(a, b overviewRow) int {
 		return order
 	}
 	if a.Status == server.DeploymentFailed {
-		if order := b.Since.At.Compare(a.Since.At); order != 0 {
+		if order := b.Since.Compare(a.Since); order != 0 {
 			return order
 		}
 	}
