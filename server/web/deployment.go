@@ -89,7 +89,7 @@ func (h *handler) deploymentAnswer(r *http.Request, token server.Token, refused 
 	}
 	teller := teller{clock: clock{h.Now()}, timeout: h.ReportTimeout, of: &view.Deployment, tasks: view.Tasks}
 	shown := &answer{
-		page: "deployment", title: view.Deployment.Name,
+		page: "deployment", title: view.Deployment.Name + ": " + string(view.Deployment.Status),
 		content: teller.deployment(view, podOrderOf(r.URL.Query())),
 		live:    teller.head(view, clusterName(clusters, view.Deployment.ClusterID)),
 	}

@@ -95,7 +95,7 @@ func (h *handler) overview(r *http.Request, _ server.Token) (*answer, error) {
 	}
 	list := lister{clock: clock{h.Now()}, timeout: h.ReportTimeout, clusters: clusters}
 	content, live := list.overview(wanted, summaries)
-	return &answer{page: "overview", title: "Deployments", content: content, live: live}, nil
+	return &answer{page: "overview", title: live.Headline, content: content, live: live}, nil
 }
 
 // lister decides what the overview shows.

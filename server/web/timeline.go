@@ -15,8 +15,6 @@ import (
 // taskView is a task with its steps.
 type taskView struct {
 	ID, Title string
-	// Kind is what the API calls it.
-	Kind     server.TaskKind
 	Result   server.TaskResult
 	Tone     tone
 	Status   server.TaskStatus
@@ -106,12 +104,12 @@ func (h *handler) task(r *http.Request, _ server.Token) (*answer, error) {
 			head.ParentTitle = titleOf(parent.Change)
 		}
 	}
-	return &answer{page: "task", title: head.Task.Title + " · " + deployment.Name, content: head.Task, live: head}, nil
+	return &answer{page: "task", title: deployment.Name + ": " + head.Task.Title + ", " + head.Task.Word(), content: head.Task, live: head}, nil
 }
 
 func (t teller) task(task *server.Task) taskView {
 	view := taskView{
-		ID: task.ID, Title: titleOf(task.Change), Kind: task.Kind(), Status: task.Status, Result: t.tasks.Result(task.ID),
+		ID: task.ID, Title: titleOf(task.Change), Status: task.Status, Result: t.tasks.Result(task.ID),
 		Reason: deref(t.tasks.FailureReason(task.ID)), Created: t.clock.moment(task.CreatedAt),
 		Started: t.clock.optional(task.StartedAt), Instance: deref(task.InstanceID), Parent: deref(task.ParentTaskID),
 	}
