@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) (err error) {
 
 func tellWhatToTry(s *system.System, shop *sample, dir string) {
 	fmt.Printf(`
-Server       %[1]s/graphql
+Server       %[1]s (the page; sign in with the admin token), GraphQL at %[1]s/graphql
 Admin token  %[2]s
 
 Try, in another terminal in this folder:
