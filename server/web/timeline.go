@@ -15,17 +15,17 @@ import (
 // taskView is a task with its steps.
 type taskView struct {
 	ID, Title string
-	Result   server.TaskResult
-	Tone     tone
-	Status   server.TaskStatus
-	Reason   string
-	Created  moment
-	Started  *moment
-	Length   string
-	Running  *moment
-	Instance string
-	Parent   string
-	Steps    []stepView
+	Result    server.TaskResult
+	Tone      tone
+	Status    server.TaskStatus
+	Reason    string
+	Created   moment
+	Started   *moment
+	Length    string
+	Running   *moment
+	Instance  string
+	Parent    string
+	Steps     []stepView
 }
 
 // Word is the result for people: a task that no worker has begun waits.
