@@ -66,6 +66,7 @@ func findChromium() (string, error) {
 // tab is a browser that shows the page.
 type tab struct {
 	*stage
+	//nolint:containedctx // To chromedp this context is the tab itself.
 	ctx    context.Context
 	server *httptest.Server
 	// serving is what answers the browser.

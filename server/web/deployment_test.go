@@ -154,9 +154,10 @@ func TestPodsAreSortedByTheAddress(t *testing.T) {
 		"?sort=nothing":         {"z-sick", "a", "b-old", "c-young"},
 	} {
 		got := s.get(server.RoleViewer, "/deployments/uid-shop"+query)
-		var names []string
 		_, table, _ := strings.Cut(got.body, `<table class="pods"`)
-		for _, match := range regexp.MustCompile(`</b><td>([a-z-]+)`).FindAllStringSubmatch(table, -1) {
+		matches := regexp.MustCompile(`</b><td>([a-z-]+)`).FindAllStringSubmatch(table, -1)
+		names := make([]string, 0, len(matches))
+		for _, match := range matches {
 			names = append(names, match[1])
 		}
 		s.want("the pods by "+query, want, names)

@@ -65,8 +65,9 @@ func (c *scene) replicas(name string, n int) []server.PodStatus {
 // conditions are the four of a StyrminDeployment.
 func (c *scene) conditions(states ...string) []server.Condition {
 	at := c.clock.Now()
-	var conditions []server.Condition
-	for i, kind := range []string{"PrerequisitesReady", "HelmReleaseReady", "ServicesReady", "Ready"} {
+	kinds := []string{"PrerequisitesReady", "HelmReleaseReady", "ServicesReady", "Ready"}
+	conditions := make([]server.Condition, 0, len(kinds))
+	for i, kind := range kinds {
 		reason := map[string]string{"True": "Succeeded", "False": "Failed", "Unknown": "Progressing"}[states[i]]
 		conditions = append(conditions, server.Condition{Type: kind, Status: states[i], Reason: &reason, LastTransitionTime: at})
 	}

@@ -328,6 +328,18 @@ func (s *stage) do(role server.Role, request *http.Request, headers []string) an
 	return answerOf{ResponseRecorder: recorder, body: recorder.Body.String()}
 }
 
+// cookie is what the answer sets, or nil.
+func (s *stage) cookie(got answerOf) *http.Cookie {
+	s.Helper()
+	line := got.Header().Get("Set-Cookie")
+	if line == "" {
+		return nil
+	}
+	cookie, err := http.ParseSetCookie(line)
+	s.must(err)
+	return cookie
+}
+
 func (s *stage) want(what string, want, got any) {
 	s.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -357,8 +369,9 @@ func (s *stage) wantNoText(got answerOf, texts ...string) {
 // rowsOf are the names of the deployments that the overview lists, in order.
 func (s *stage) rowsOf(got answerOf) []string {
 	s.Helper()
-	names := []string{}
-	for _, match := range rowName.FindAllStringSubmatch(got.body, -1) {
+	matches := rowName.FindAllStringSubmatch(got.body, -1)
+	names := make([]string, 0, len(matches))
+	for _, match := range matches {
 		names = append(names, match[1])
 	}
 	return names
