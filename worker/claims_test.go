@@ -49,11 +49,11 @@ func TestTheClusterIsThatOfTheToken(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	h := s.startWorker(func(_ *hands, o *Options) { o.PollInterval = within })
-	if id, err := h.worker.server.visibleClusters(t.Context()); err != nil || len(id) > 0 {
+	if id, err := h.server.visibleClusters(t.Context()); err != nil || len(id) > 0 {
 		t.Errorf("before there is a deployment: %v, %v", id, err)
 	}
 	s.create(shopSpec("2.4.0"))
-	if ids, err := h.worker.server.visibleClusters(t.Context()); err != nil || len(ids) != 1 || ids[0] != s.clusterID {
+	if ids, err := h.server.visibleClusters(t.Context()); err != nil || len(ids) != 1 || ids[0] != s.clusterID {
 		t.Errorf("clusters %v, %v, want %s", ids, err, s.clusterID)
 	}
 

@@ -20,7 +20,7 @@ func TestW1AnApplicationIsCreatedAndDeleted(t *testing.T) {
 	if object == nil || object.Spec.DeploymentID != s.deployment || object.Spec.InstanceID == "" || object.Spec.Version != "2.4.0" {
 		t.Errorf("the written object is %+v", object)
 	}
-	var managers []string
+	managers := make([]string, 0, 1)
 	for _, entry := range object.ManagedFields {
 		managers = append(managers, entry.Manager+" "+string(entry.Operation))
 	}

@@ -51,8 +51,8 @@ func TestW3WhatAFlowWritesEndsWithItsLease(t *testing.T) {
 	}()
 	l.extend(clock.Now().Add(-time.Second)) // No renewal makes a lease end earlier.
 	select {
-	case <-begun:
-		t.Error("it was begun without a lease")
+	case err := <-begun:
+		t.Errorf("it was begun without a lease: %v", err)
 	default:
 	}
 	l.extend(clock.Now().Add(10 * time.Second))
@@ -170,7 +170,7 @@ func TestW2TwoWorkersShareTheTasks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	workers := []*hands{s.startWorker(), s.startWorker()}
-	var tasks []string
+	tasks := make([]string, 0, 6)
 	for i := range 6 {
 		task, _ := s.createNamed(fmt.Sprintf("shop-%d", i), shopSpec("2.4.0"))
 		tasks = append(tasks, task)

@@ -77,7 +77,7 @@ func (o Options) complete() (Options, error) {
 		errs = append(errs, errors.New("the Lease must be whole seconds"))
 	}
 	if o.Flows < 0 {
-		errs = append(errs, errors.New("Flows must not be negative"))
+		errs = append(errs, errors.New("the number of Flows must not be negative"))
 	}
 	if o.Flows == 0 {
 		o.Flows = 16

@@ -27,14 +27,14 @@ import (
 func TestOptionsThatAreWrongAreNamed(t *testing.T) {
 	good := Options{ServerAddress: "http://127.0.0.1:1", AgentID: "agent", Metrics: prometheus.NewRegistry()}
 	for want, change := range map[string]func(*Options){
-		"ServerAddress is required":       func(o *Options) { o.ServerAddress = "" },
-		"AgentID is required":             func(o *Options) { o.AgentID = "" },
-		"Patience must not be negative":   func(o *Options) { o.Patience = -1 },
-		"the Lease must be whole seconds": func(o *Options) { o.Lease = 1500 * time.Millisecond },
-		"Flows must not be negative":      func(o *Options) { o.Flows = -1 },
-		"server address: has no host":     func(o *Options) { o.ServerAddress = "http://" },
-		"token file: open /nowhere/token": func(o *Options) { o.TokenFile = "/nowhere/token" },
-		"CA file: open /nowhere/ca.pem":   func(o *Options) { o.CAFile = "/nowhere/ca.pem" },
+		"ServerAddress is required":                func(o *Options) { o.ServerAddress = "" },
+		"AgentID is required":                      func(o *Options) { o.AgentID = "" },
+		"Patience must not be negative":            func(o *Options) { o.Patience = -1 },
+		"the Lease must be whole seconds":          func(o *Options) { o.Lease = 1500 * time.Millisecond },
+		"the number of Flows must not be negative": func(o *Options) { o.Flows = -1 },
+		"server address: has no host":              func(o *Options) { o.ServerAddress = "http://" },
+		"token file: open /nowhere/token":          func(o *Options) { o.TokenFile = "/nowhere/token" },
+		"CA file: open /nowhere/ca.pem":            func(o *Options) { o.CAFile = "/nowhere/ca.pem" },
 	} {
 		t.Run(want, func(t *testing.T) {
 			options := good
@@ -48,8 +48,9 @@ func TestOptionsThatAreWrongAreNamed(t *testing.T) {
 
 func TestW3EachRunOfAWorkerHasANameOfItsOwn(t *testing.T) {
 	long := newWorkerID(strings.Repeat("x", 300))
-	if newWorkerID("agent") == newWorkerID("agent") || len(long) > 253 {
-		t.Errorf("names: %s, %s, %s", newWorkerID("agent"), newWorkerID("agent"), long)
+	first, second := newWorkerID("agent"), newWorkerID("agent")
+	if first == second || len(long) > 253 {
+		t.Errorf("names: %s, %s, %s", first, second, long)
 	}
 }
 

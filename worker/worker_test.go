@@ -69,7 +69,7 @@ func (s *stage) startWorker(change ...func(*hands, *Options)) *hands {
 	h.cancel = cancel
 	go func() {
 		defer close(h.done)
-		if err := h.worker.Start(ctx); err != nil {
+		if err := h.Start(ctx); err != nil {
 			s.Errorf("the worker ended with %v", err)
 		}
 	}()

@@ -295,7 +295,7 @@ func TestW1ADeletionIsOfTheObjectThatWasRead(t *testing.T) {
 				if err := c.Delete(ctx, placed.DeepCopy()); err != nil {
 					t.Error(err)
 				}
-				another = s.place(func(*styrminv1.StyrminDeployment) {})
+				another = s.place(func(*styrminv1.StyrminDeployment) {}) //nolint:contextcheck // it is the test's, as everywhere
 			}
 			return c.Delete(ctx, object, opts...)
 		},
