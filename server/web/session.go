@@ -28,6 +28,7 @@ func sessionOf(r *http.Request) string {
 }
 
 func setSession(w http.ResponseWriter, r *http.Request, secret string, lifetime time.Duration) {
+	//nolint:gosec // Secure follows the connection: over plain HTTP such a cookie would never come back.
 	cookie := &http.Cookie{
 		Name: sessionCookie, Value: secret, Path: "/", MaxAge: int(lifetime.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -89,6 +90,7 @@ func (h *handler) signIn(w http.ResponseWriter, r *http.Request) {
 	switch code := server.CodeOf(err); {
 	case err == nil:
 		setSession(w, r, secret, sessionLifetime)
+		//nolint:gosec // localPath keeps to this site.
 		http.Redirect(w, r, next, http.StatusSeeOther)
 	case code == server.CodeUnauthenticated:
 		h.show(w, r, server.Token{}, signInAnswer(next, "This token is not known. It may have been revoked.", http.StatusUnauthorized))
