@@ -40,8 +40,9 @@ type simulation struct {
 	manual map[string]bool
 	// held are namespaces that a test does not let go.
 	held map[string]bool
-	// uninstalled are the HelmReleases that went through an uninstall.
-	uninstalled map[string]bool
+	// installed are the HelmReleases that workloads were ever made for, and
+	// uninstalled those that went through an uninstall.
+	installed, uninstalled map[string]bool
 }
 
 // simulate starts a simulation; it ends with the test.
@@ -54,7 +55,7 @@ func simulate(t testing.TB, config *rest.Config) *simulation {
 	}
 	sim := &simulation{
 		client: newClient(t, config), kube: kube, records: loadRecordings(t),
-		manual: map[string]bool{}, held: map[string]bool{}, uninstalled: map[string]bool{},
+		manual: map[string]bool{}, held: map[string]bool{}, installed: map[string]bool{}, uninstalled: map[string]bool{},
 	}
 	for obj, work := range map[client.Object]reconcile.Func{
 		&helmv2.HelmRelease{}: sim.reconcileHelmRelease,
@@ -147,6 +148,7 @@ func (sim *simulation) installWorkloads(ctx context.Context, hr *helmv2.HelmRele
 	if err := json.Unmarshal(hr.Spec.Values.Raw, &values); err != nil {
 		return "", err
 	}
+	sim.set(sim.installed, hr.Namespace, true)
 	labels := map[string]string{"app": "server"}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: hr.Namespace, Name: "server"}}
 	_, err = controllerutil.CreateOrUpdate(ctx, sim.client, d, func() error {

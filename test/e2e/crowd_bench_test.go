@@ -36,7 +36,7 @@ const (
 // until all of them are Running, and restarts the manager. CROWD says how many
 // (1000).
 func BenchmarkO8Crowd(b *testing.B) {
-	n := int(number(b, "CROWD", 1000)) //nolint:gosec // Some thousands at most.
+	n := int(number(b, "CROWD", 1000))
 	if err := sys.ManagerProcess().Stop(); err != nil {
 		b.Fatal(err)
 	}
@@ -52,19 +52,19 @@ func BenchmarkO8Crowd(b *testing.B) {
 	}
 	waitForCrowd(b, n)
 	running := time.Since(begin)
-	reconciles, writes := manager.cost(b)
+	reconciles, writes := manager.cost(b.Context(), b)
 	manager.stop(b)
 
 	begin = time.Now()
 	again := startCounted(b)
-	eventuallyB(b, time.Minute, func(context.Context) error {
-		if seen, _ := again.cost(b); seen < float64(n) {
+	eventuallyB(b, time.Minute, func(ctx context.Context) error {
+		if seen, _ := again.cost(ctx, b); seen < float64(n) {
 			return fmt.Errorf("the new manager has looked %v times", seen)
 		}
 		return nil
 	})
 	restart := time.Since(begin)
-	_, more := again.cost(b)
+	_, more := again.cost(b.Context(), b)
 	again.stop(b)
 
 	b.ReportMetric(reconciles/float64(n), "reconciles/deployment")
@@ -137,9 +137,9 @@ func (m *counted) stop(b *testing.B) {
 }
 
 // cost is how many reconciles the manager has ended, and what it has written.
-func (m *counted) cost(b *testing.B) (reconciles, writes float64) {
+func (m *counted) cost(ctx context.Context, b *testing.B) (reconciles, writes float64) {
 	b.Helper()
-	sums, err := m.metrics(b.Context())
+	sums, err := m.metrics(ctx)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func newKiller(t *testing.T, random *rand.Rand) *killer {
 // makes, or when it has no more to make.
 func (k *killer) runAndKill() {
 	k.t.Helper()
-	manager := exec.CommandContext(k.t.Context(), managerProgram, //nolint:gosec // Built by this test.
+	manager := exec.CommandContext(k.t.Context(), managerProgram,
 		"--kubeconfig", sys.Kubeconfig, "--server-address", sys.ServerURL, "--token-file", sys.AgentTokenFile,
 		"--health-probe-bind-address", "0")
 	manager.Stdout, manager.Stderr = k.log, k.log
