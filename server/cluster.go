@@ -21,13 +21,34 @@ type Cluster struct {
 	SessionID *string
 	CreatedAt time.Time
 	// LastReportAt is when the last complete report was received, by the server's
-	// clock (R3).
+	// clock (R3): of pods or of StyrminDeployments, whichever is the older.
 	LastReportAt *time.Time
 	// DataAgeSeconds is how old the data of that report was when it was sent.
 	DataAgeSeconds *float64
 	// Pods and Deployments count the observed rows.
 	Pods        int
 	Deployments int
+}
+
+// KindReport is the last complete report of one kind of objects.
+type KindReport struct {
+	// At is when it was received, by the server's clock. Nil: none was.
+	At *time.Time
+	// DataAgeSeconds is how old its data was when it was sent.
+	DataAgeSeconds *float64
+}
+
+// LastReport is the older of the last complete reports of both kinds. They are
+// judged apart (P3), and a cluster is known as of its older half: one that is
+// silent must not look fresh because the other is not.
+func LastReport(pods, deployments KindReport) KindReport {
+	switch {
+	case pods.At == nil || deployments.At == nil:
+		return KindReport{}
+	case deployments.At.Before(*pods.At):
+		return deployments
+	}
+	return pods
 }
 
 // Session is a reporting session: the fence that keeps reports of a stopped or

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestR2OnlyANewerSequenceOfTheKindAdvances(t *testing.T) {
@@ -125,6 +127,25 @@ func TestCursorsNameARow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, err := ParseCursor("after", cursor, 3); CodeOf(err) != CodeInvalidInput {
 				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestR3AClusterIsKnownAsOfItsOlderHalf(t *testing.T) {
+	early, late := time.Unix(100, 0), time.Unix(200, 0)
+	report := func(at time.Time, age float64) KindReport { return KindReport{At: &at, DataAgeSeconds: &age} }
+	for name, test := range map[string]struct{ pods, deployments, want KindReport }{
+		"nothing was reported":                     {},
+		"pods alone do not make the cluster known": {pods: report(late, 1)},
+		"StyrminDeployments alone do not either":   {deployments: report(late, 1)},
+		"the pods are silent":                      {pods: report(early, 1), deployments: report(late, 2), want: report(early, 1)},
+		"the StyrminDeployments are silent":        {pods: report(late, 1), deployments: report(early, 2), want: report(early, 2)},
+		"both halves came at the same time":        {pods: report(late, 1), deployments: report(late, 2), want: report(late, 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, LastReport(test.pods, test.deployments)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

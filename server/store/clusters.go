@@ -16,26 +16,32 @@ import (
 type clusterRow struct {
 	bun.BaseModel `bun:"table:clusters,alias:c"`
 
-	ID                string `bun:",pk"`
-	Name              string
-	UID               *string
-	AgentID           *string
-	AgentVersion      *string
-	SessionID         *string
-	CreatedAt         time.Time
-	LastReportAt      *time.Time
-	DataAgeSeconds    *float64
-	DeploymentsDigest *string
+	ID           string `bun:",pk"`
+	Name         string
+	UID          *string
+	AgentID      *string
+	AgentVersion *string
+	SessionID    *string
+	CreatedAt    time.Time
+
+	PodsReportAt              *time.Time
+	PodsDataAgeSeconds        *float64
+	DeploymentsReportAt       *time.Time
+	DeploymentsDataAgeSeconds *float64
+	DeploymentsDigest         *string
 
 	Pods        int `bun:",scanonly"`
 	Deployments int `bun:",scanonly"`
 }
 
 func (r *clusterRow) cluster() server.Cluster {
+	last := server.LastReport(
+		server.KindReport{At: r.PodsReportAt, DataAgeSeconds: r.PodsDataAgeSeconds},
+		server.KindReport{At: r.DeploymentsReportAt, DataAgeSeconds: r.DeploymentsDataAgeSeconds})
 	return server.Cluster{
 		ID: r.ID, Name: r.Name, UID: r.UID,
 		AgentID: r.AgentID, AgentVersion: r.AgentVersion, SessionID: r.SessionID,
-		CreatedAt: r.CreatedAt, LastReportAt: r.LastReportAt, DataAgeSeconds: r.DataAgeSeconds,
+		CreatedAt: r.CreatedAt, LastReportAt: last.At, DataAgeSeconds: last.DataAgeSeconds,
 		Pods: r.Pods, Deployments: r.Deployments,
 	}
 }

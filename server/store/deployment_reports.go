@@ -86,7 +86,7 @@ func (r *deploymentReport) run(ctx context.Context, result *server.DeploymentRep
 		return err
 	}
 	result.Upserted, result.Deleted, result.Rejected = len(rows.Upserts), len(rows.Deletes), rows.Rejected
-	return r.reporting.received(ctx, r.tx, r.report.Header, r.at)
+	return r.reporting.received(ctx, r.tx, server.ReportKindDeployments, r.report.Header, r.at)
 }
 
 func (r *deploymentReport) clusterID() string { return r.reporting.session.ClusterID }

@@ -78,7 +78,8 @@ func TestR1DeploymentsMayComeByTheirDigest(t *testing.T) {
 		result = w.deploymentReport(server.DeploymentReport{Header: w.header(), Digest: &other})
 		w.want("the answer", server.DeploymentReportResult{Sequence: 3, Applied: true, Resend: true}, result)
 		w.want("the row's last-report time", second, w.observed()[0].LastReportAt)
-		w.want("the cluster's last-report time", &second, w.lastReport())
+		w.podReport(server.PodReport{Header: w.headerOf(1)})
+		w.want("the cluster's last-report time, as of its older half", &second, w.lastReport())
 	})
 }
 
@@ -99,7 +100,8 @@ func TestR1AnIncompleteDeploymentReportDeletesNothingCaseB02(t *testing.T) {
 		w.want("the status that was not reported", server.DeploymentRunning, w.deployment("uid-shop").Status)
 		w.want("the status that was reported", server.DeploymentFailed, w.deployment("uid-blog").Status)
 		w.want("the last-report time", &first, w.deployment("uid-blog").LastReportAt)
-		w.want("the cluster's last-report time", &first, w.lastReport())
+		w.podReport(server.PodReport{Header: w.headerOf(1)})
+		w.want("the cluster's last-report time, as of its older half", &first, w.lastReport())
 		w.want("whether the digest is forgotten", true,
 			w.deploymentReport(server.DeploymentReport{Header: w.header(), Digest: &digest}).Resend)
 	})

@@ -53,8 +53,11 @@ func (s *Store) ApplyPodReport(ctx context.Context, caller server.Identity, repo
 		if err != nil {
 			return err
 		}
-		if err := reporting.received(ctx, tx, report.Header, at); err != nil {
-			return err
+		// Where a namespace is asked for again, what is stored of it is not what is.
+		if len(result.Resend) == 0 {
+			if err := reporting.received(ctx, tx, server.ReportKindPods, report.Header, at); err != nil {
+				return err
+			}
 		}
 		return reporting.advance(ctx, tx)
 	})

@@ -38,6 +38,7 @@ func TestR1AnEmptyCompleteReportDeletesAllCaseB01(t *testing.T) {
 func TestR1AnIncompleteReportDeletesNothingCaseB01(t *testing.T) {
 	onEach(t, func(w *world) {
 		w.pods(whole("a", "a1", pod("x"), pod("y")), whole("b", "b1", pod("z")))
+		w.deployments()
 		before := w.lastReport()
 		w.clock.Advance(5 * time.Second)
 

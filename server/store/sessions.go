@@ -149,14 +149,18 @@ func (r *reporting) advance(ctx context.Context, tx bun.Tx) error {
 	return nil
 }
 
-// received stores that a complete report came in (R3).
-func (r *reporting) received(ctx context.Context, tx bun.Tx, header server.ReportHeader, at time.Time) error {
+// received stores that a complete report of the kind came in (R3).
+func (r *reporting) received(ctx context.Context, tx bun.Tx, kind server.ReportKind, header server.ReportHeader, at time.Time) error {
 	if !header.Complete {
 		return nil
 	}
+	columns := "deployments"
+	if kind == server.ReportKindPods {
+		columns = "pods"
+	}
 	_, err := tx.NewUpdate().Model((*clusterRow)(nil)).
-		Set("last_report_at = ?", at).
-		Set("data_age_seconds = ?", header.DataAge().Seconds()).
+		Set("? = ?", bun.Ident(columns+"_report_at"), at).
+		Set("? = ?", bun.Ident(columns+"_data_age_seconds"), header.DataAge().Seconds()).
 		Where("id = ?", r.session.ClusterID).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("storing the time of the report: %w", err)

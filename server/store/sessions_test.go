@@ -125,11 +125,30 @@ func TestR3TheLastReportIsTimedByTheServersClockCaseD06(t *testing.T) {
 		header := w.header()
 		header.ObservedAt, header.SentAt = at.Add(-7*time.Minute-3*time.Second), at.Add(-7*time.Minute)
 		w.podReport(server.PodReport{Header: header, Namespaces: []server.NamespacePods{}})
+		w.want("the last-report time without StyrminDeployments", (*time.Time)(nil), w.lastReport())
+		w.clock.Advance(time.Minute)
+		w.deployments()
 		cluster, err := w.store.Cluster(w.Context(), w.cluster.ID)
 		w.must(err)
 		w.want("the last-report time", &at, cluster.LastReportAt)
 		age := 3.0
 		w.want("the age of the data", &age, cluster.DataAgeSeconds)
+	})
+}
+
+func TestR3APodReportThatIsAskedForAgainIsNotTheLast(t *testing.T) {
+	onEach(t, func(w *world) {
+		w.pods(whole("a", "a1", pod("x")))
+		w.deployments()
+		before := w.lastReport()
+		w.clock.Advance(time.Minute)
+		w.deployments()
+		result := w.pods(server.NamespacePods{Namespace: "a", Digest: "unknown"})
+		w.want("what is asked for again", []string{"a"}, result.Resend)
+		w.want("the last-report time", before, w.lastReport())
+		w.pods(whole("a", "a2", pod("x")))
+		now := w.clock.Now()
+		w.want("the last-report time once it came", &now, w.lastReport())
 	})
 }
 
