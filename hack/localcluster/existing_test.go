@@ -40,13 +40,13 @@ func TestUpOnAnExistingClusterAddsWhatIsMissing(t *testing.T) {
 
 	markAsForeign(t, c)
 	with := up(t, t.TempDir(), "--kubeconfig", kubeconfig)
-	if want := "its own Flux is used"; !strings.Contains(with.stderr.String(), want) {
-		t.Errorf("stderr lacks %q", want)
-	}
 	if started := processesOf(t, with.dir); len(started) > 1 {
 		t.Errorf("processes: %v, want localcluster alone", started)
 	}
-	with.stop(t)
+	with.stop(t) // All that it said has been read then.
+	if want := "its own Flux is used"; !strings.Contains(with.stderr.String(), want) {
+		t.Errorf("stderr lacks %q", want)
+	}
 }
 
 // existingCluster starts etcd and kube-apiserver alone and returns a kubeconfig for them.
