@@ -3,6 +3,7 @@ SHELL := /usr/bin/env bash -o pipefail
 .DEFAULT_GOAL := help
 
 GO ?= go
+KUBECTL ?= kubectl
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOL := $(GO) tool -modfile=hack/tools/go.mod
 LINT := $(GO) tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
@@ -106,6 +107,21 @@ bench-operator: localcluster ## Measure the operator: CROWD=1000 deployments at 
 kill-loop: localcluster ## Kill the manager KILLS=30 times during create, upgrade and delete of ten deployments.
 	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
 	KILLS="$${KILLS:-30}" $(GO) test -race -run TestO6ManagerKilledAtAnyTime -v -timeout 30m ./test/e2e
+
+##@ Deployment
+
+.PHONY: deploy
+deploy: ## Install or upgrade the custom resource and the agent in the cluster of your kubeconfig.
+	$(KUBECTL) apply --server-side --force-conflicts -k config/default
+
+.PHONY: undeploy
+undeploy: ## Remove the agent. The custom resource, all StyrminDeployments and what they run stay.
+	$(KUBECTL) delete --ignore-not-found -k config/agent
+
+.PHONY: build-installer
+build-installer: ## Write what deploy applies into dist/install.yaml.
+	mkdir -p dist
+	$(KUBECTL) kustomize config/default > dist/install.yaml
 
 ##@ Development
 

@@ -14,11 +14,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 	"github.com/styrmin/styrmin/test/system"
 )
 
@@ -84,15 +86,18 @@ func makePodOf(t *testing.T, dry client.Client, object *unstructured.Unstructure
 
 func kubectl() string { return filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl") }
 
-// TestManifestsInstall installs config/default with kubectl, as people do. The
-// namespace enforces the restricted pod security level, so pods that ask for
-// more would not be made.
+// TestManifestsInstall installs the agent as people do, and removes it again. Its
+// namespace enforces the restricted pod security level, so pods that ask for more
+// would not be made.
 func TestManifestsInstall(t *testing.T) {
-	apply := exec.CommandContext(t.Context(), kubectl(), "--kubeconfig", sys.Kubeconfig, "apply", "--server-side",
-		"--force-conflicts", "--validate=strict", "-k", "../../config/default")
-	if out, err := apply.CombinedOutput(); err != nil {
-		t.Fatalf("kubectl apply: %v\n%s", err, out)
+	run := func(target string) {
+		make := exec.CommandContext(t.Context(), "make", target, "KUBECTL="+kubectl()+" --kubeconfig "+sys.Kubeconfig)
+		make.Dir = "../.."
+		if out, err := make.CombinedOutput(); err != nil {
+			t.Fatalf("make %s: %v\n%s", target, err, out)
+		}
 	}
+	run("deploy")
 	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "styrmin-system", Name: "styrmin-manager"}}
 	eventually(t, time.Minute, "the manager's pods were made", func(ctx context.Context) error {
 		if err := sys.Client.Get(ctx, client.ObjectKeyFromObject(manager), manager); err != nil {
@@ -103,7 +108,14 @@ func TestManifestsInstall(t *testing.T) {
 		}
 		return nil
 	})
-	if err := sys.Client.Delete(t.Context(), manager); err != nil {
-		t.Fatal(err)
+	run("undeploy")
+	for _, gone := range kustomize(t, "../../config/agent") {
+		err := sys.Client.Get(t.Context(), client.ObjectKeyFromObject(gone), gone)
+		if !apierrors.IsNotFound(err) {
+			t.Errorf("%s %s after undeploy: want it gone, got %v", gone.GetKind(), gone.GetName(), err)
+		}
+	}
+	if err := sys.Client.List(t.Context(), &styrminv1.StyrminDeploymentList{}); err != nil {
+		t.Errorf("StyrminDeployments after undeploy: %v", err)
 	}
 }
