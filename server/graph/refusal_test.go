@@ -135,7 +135,7 @@ func TestR15EveryMutationRefusesBadArguments(t *testing.T) {
 
 // badCallsOf makes the bad calls of a mutation, each with one fault.
 func badCallsOf(schema *ast.Schema, field *ast.FieldDefinition) []badCall {
-	var declared, passed []string
+	declared, passed := make([]string, 0, len(field.Arguments)), make([]string, 0, len(field.Arguments))
 	good := map[string]any{}
 	for _, argument := range field.Arguments {
 		declared = append(declared, fmt.Sprintf("$%s: %s", argument.Name, argument.Type))

@@ -32,6 +32,7 @@ func (s *Store) CreateDeployment(ctx context.Context, caller server.Identity, de
 				return nil, err
 			}
 			state := server.State{Deployment: declared.Deployment(server.NewID(), call.at)}
+			//nolint:contextcheck // The rules are pure: the schema's library wants a context, and nothing waits on it.
 			task, err := state.RequestChange(change, call.at, server.NewID)
 			if err != nil {
 				return nil, err
@@ -111,6 +112,7 @@ func (s *Store) RequestChange(ctx context.Context, caller server.Identity, deplo
 		}
 		task, err = call.once(ctx, tx, func() (*server.Task, error) {
 			before := state.Clone()
+			//nolint:contextcheck // The rules are pure: the schema's library wants a context, and nothing waits on it.
 			task, err := state.RequestChange(change, call.at, server.NewID)
 			if err != nil {
 				return nil, err
