@@ -239,7 +239,7 @@ func TestP2ProofsFollowEachOtherWithinTenSeconds(t *testing.T) {
 		}
 		clock.Step(pause)
 	}
-	<-made
+	_ = <-made // The proof that the last step began.
 	cancel()
 	<-done
 }

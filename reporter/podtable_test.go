@@ -358,8 +358,10 @@ func TestP7ARowThatIsMadeAnewIsTheSame(t *testing.T) {
 			p.Status.ContainerStatuses[0].State.Waiting.Message = message
 		})
 	}
-	pods := []*corev1.Pod{pulls(1, "ErrImagePull", "tag v9 not found")}
-	for name, tc := range statusCases() {
+	cases := statusCases()
+	pods := make([]*corev1.Pod, 0, 1+len(cases))
+	pods = append(pods, pulls(1, "ErrImagePull", "tag v9 not found"))
+	for name, tc := range cases {
 		pods = append(pods, testPod("b", strings.ReplaceAll(name, " ", "-"), func(p *corev1.Pod) { p.Spec, p.Status = tc.spec, tc.status }))
 	}
 	table := newPodTable()
@@ -396,8 +398,9 @@ func TestP7ARowThatIsMadeAnewIsTheSame(t *testing.T) {
 // TestCaseB06ObjectsOfTheCacheAreOnlyRead: others read them at the same time,
 // which the race detector would tell.
 func TestCaseB06ObjectsOfTheCacheAreOnlyRead(t *testing.T) {
-	var pods, before []*corev1.Pod
-	for name, tc := range statusCases() {
+	cases := statusCases()
+	pods, before := make([]*corev1.Pod, 0, len(cases)), make([]*corev1.Pod, 0, len(cases))
+	for name, tc := range cases {
 		pod := testPod("a", strings.ReplaceAll(name, " ", "-"), withMessage("too long "+strings.Repeat("m", maxText)), func(p *corev1.Pod) {
 			p.Spec, p.Status = tc.spec, tc.status
 			p.Labels = map[string]string{"component": "server"}

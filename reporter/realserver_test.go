@@ -118,16 +118,16 @@ func FuzzP6TheServerTakesAnyReportWhole(f *testing.F) {
 // sees to: that each has a name and a UID of its own.
 func randomObjects(random *rand.Rand) ([]*corev1.Pod, []*styrminv1.StyrminDeployment) {
 	fill := filler(random)
-	var pods []*corev1.Pod
-	var deployments []*styrminv1.StyrminDeployment
-	for i := range random.IntN(5) {
+	pods := make([]*corev1.Pod, random.IntN(5))
+	deployments := make([]*styrminv1.StyrminDeployment, random.IntN(4))
+	for i := range pods {
 		pod := &corev1.Pod{}
 		fill.Fill(pod)
 		pod.Namespace, pod.Name = fmt.Sprintf("ns-%d", random.IntN(2)), fmt.Sprintf("pod-%d", i)
 		pod.UID = types.UID(fmt.Sprintf("pod-%d-%d", random.IntN(3), i))
-		pods = append(pods, pod)
+		pods[i] = pod
 	}
-	for i := range random.IntN(4) {
+	for i := range deployments {
 		deployment := &styrminv1.StyrminDeployment{}
 		fill.Fill(&deployment.ObjectMeta)
 		fill.Fill(&deployment.Spec.Components)
@@ -136,7 +136,7 @@ func randomObjects(random *rand.Rand) ([]*corev1.Pod, []*styrminv1.StyrminDeploy
 		fill.Fill(&deployment.Status)
 		deployment.Namespace, deployment.Name = "styrmin", fmt.Sprintf("shop-%d", i)
 		deployment.UID = types.UID(fmt.Sprintf("shop-%d-%d", random.IntN(3), i))
-		deployments = append(deployments, deployment)
+		deployments[i] = deployment
 	}
 	return pods, deployments
 }

@@ -61,7 +61,8 @@ func (r *result) delays(delays []time.Duration) {
 // table writes results as a Markdown table.
 func table(results []result) string {
 	var text strings.Builder
-	text.WriteString("| pods | changes/s | contender | RSS | peak RSS | CPU a cycle | snapshot | raw a cycle | sent a cycle | API requests a cycle | change → row, median / p99 |\n")
+	text.WriteString("| pods | changes/s | contender | RSS | peak RSS | CPU a cycle | snapshot | raw a cycle | sent a cycle |" +
+		" API requests a cycle | change → row, median / p99 |\n")
 	text.WriteString("|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for i := range results {
 		r := &results[i]

@@ -43,7 +43,7 @@ func (d *sample) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(d.file, []byte(strings.ReplaceAll(string(text), sampleCharts, d.system.ChartsURL)), 0o600); err != nil {
+	if err := os.WriteFile(d.file, []byte(strings.ReplaceAll(string(text), sampleCharts, d.system.ChartsURL)), 0o600); err != nil { //nolint:gosec // The folder is the person's own.
 		return err
 	}
 	// What is stored may be an earlier demo's: a report has to come first.
@@ -71,7 +71,7 @@ func (d *sample) create(ctx context.Context) error {
 		{"deployments", "upgrade", sampleName, sampleUpgrade, "--wait"},
 	} {
 		fmt.Printf("\n$ styrminctl %s\n", strings.Join(args, " "))
-		command := exec.CommandContext(ctx, "bin/styrminctl", args...)
+		command := exec.CommandContext(ctx, "bin/styrminctl", args...) //nolint:gosec // The arguments are ours.
 		command.Env = append(os.Environ(), "STYRMIN_SERVER_ADDRESS="+d.system.ServerURL)
 		command.Args = append(command.Args, "--token-file", d.system.AdminTokenFile)
 		command.Stdout, command.Stderr = os.Stdout, os.Stderr

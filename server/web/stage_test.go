@@ -64,7 +64,7 @@ func newStage(t testing.TB) *stage {
 	})
 	s.must(err)
 	s.site = s.newSite("north")
-	for role, name := range map[server.Role]string{server.RoleAdmin: "ada", server.RoleViewer: "wallboard"} {
+	for role, name := range map[server.Role]string{server.RoleAdmin: "operations", server.RoleViewer: "wallboard"} {
 		token, secret, err := s.store.CreateToken(t.Context(), name, role)
 		s.must(err)
 		s.tokens[role] = secret

@@ -18,7 +18,6 @@ type proxy struct {
 	backend  string
 
 	mu      sync.Mutex
-	refuses bool
 	// freezes makes new connections frozen from the start.
 	freezes bool
 	conns   map[*proxied]struct{}
@@ -69,12 +68,8 @@ func (p *proxy) serve(t *testing.T) {
 			return
 		}
 		p.mu.Lock()
-		refuses, freezes := p.refuses, p.freezes
+		freezes := p.freezes
 		p.mu.Unlock()
-		if refuses {
-			_ = client.Close()
-			continue
-		}
 		server, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.backend)
 		if err != nil {
 			_ = client.Close()
@@ -147,13 +142,6 @@ func (p *proxy) partition(parted bool) {
 // drop closes all connections that there are.
 func (p *proxy) drop() {
 	p.each((*proxied).close)
-}
-
-// refuse makes the proxy close new connections at once, or not any more.
-func (p *proxy) refuse(refuses bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.refuses = refuses
 }
 
 func (p *proxy) each(f func(*proxied)) {

@@ -30,7 +30,7 @@ func TestP4ReportsAreReorderedAndReplayed(t *testing.T) {
 		s.setDeployment(failed)
 		s.detected("a change behind a report that is held up", s.shown(2*frozenBound, changes, shop), frozenBound)
 		late := <-held
-		s.must(s.gateway.pass(context.Background(), late)) //nolint:contextcheck // The agent that sent it has given up.
+		s.must(s.gateway.pass(context.Background(), late)) // The agent that sent it has given up.
 		if late.answer == nil || late.applied {
 			t.Errorf("%s %d came after newer ones and was applied: %s", half, late.Variables.Report.Sequence, late.answer.body)
 		}

@@ -70,7 +70,7 @@ func pod(namespace string, i int) *corev1.Pod {
 				"app.kubernetes.io/version": "2.4.1", "app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": "app-2.4.1",
 				"pod-template-hash": fmt.Sprintf("%x", 0x6d5f8c7b+i/40), "team": fmt.Sprintf("team-%d", i%17),
 			},
-			Annotations: map[string]string{
+			Annotations: map[string]string{ //nolint:gosec // Checksums, no credentials.
 				"checksum/config":      "8f14e45fceea167a5a36dedd4bea2543f14e45fceea167a5a36dedd4bea2543a",
 				"checksum/secret":      "c9f0f895fb98ab9159f51fd0297e236df0f895fb98ab9159f51fd0297e236da1",
 				"prometheus.io/scrape": "true", "prometheus.io/port": "9090",
