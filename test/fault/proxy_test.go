@@ -17,7 +17,7 @@ type proxy struct {
 	listener net.Listener
 	backend  string
 
-	mu      sync.Mutex
+	mu sync.Mutex
 	// freezes makes new connections frozen from the start.
 	freezes bool
 	conns   map[*proxied]struct{}
