@@ -39,6 +39,21 @@ func (s *State) ApplyAbsence(received, provenAt time.Time) {
 		message := notFound
 		s.Deployment.Missing = true
 		s.setStatus(DeploymentFailed, &message, received)
+		s.failRollout(&message, received)
+	}
+}
+
+// failRollout fails the first unfinished step of the newest rollout, of which
+// nothing can come any more. Without that its task would never have a result,
+// and a flow that waits for the step would keep every other from its turn (W2).
+func (s *State) failRollout(message *string, received time.Time) {
+	if s.Deployment.WrittenInstanceID == nil {
+		return
+	}
+	if task := s.Tasks.rollingOut(*s.Deployment.WrittenInstanceID); task != nil {
+		gone := &DeploymentStatus{Phase: string(styrminv1.PhaseFailed), Message: message}
+		noPods := func() []PodStatus { return nil }
+		observation{DeploymentStatus: gone, receipt: Receipt{At: received}, pods: noPods}.rollout(task.operatorSteps())
 	}
 }
 

@@ -75,3 +75,40 @@ func TestR9ReportEndsTheAbsence(t *testing.T) {
 		t.Errorf("missing %t, status %s; want the object to be back", state.Deployment.Missing, state.Deployment.Status)
 	}
 }
+
+func TestR9ADeploymentOfTheServerIsNeverDeletedUnasked(t *testing.T) {
+	w := running(t)
+	instance := *w.Deployment.WrittenInstanceID
+	w.pass(5)
+	w.report(instance, "Deleting", "Deleting")
+	w.wantStatus(DeploymentDeleting)
+	w.pass(5)
+	w.report(instance, "Deleted", "Deleted")
+	w.wantStatus(DeploymentDeleting)
+	w.pass(5)
+	w.ApplyAbsence(w.now, w.now)
+	w.wantStatus(DeploymentFailed)
+}
+
+func TestR9AbsenceInARolloutFailsItsStep(t *testing.T) {
+	w := running(t)
+	w.pass(5)
+	task := w.request(scaleTo(5))
+	w.claim()
+	instance := w.flow(task)
+	w.pass(5)
+	w.report(instance, "CreatingHelmRelease", "Deploying")
+	w.pass(5)
+	w.ApplyAbsence(w.now, w.now)
+	w.wantSteps(task, StepSucceeded, StepFailed, StepPending, StepPending)
+	w.wantReason(task, `step "Install or upgrade the HelmRelease" failed: not found in the cluster`)
+	w.pass(5)
+	w.ApplyAbsence(w.now, w.now)
+	if attempts := w.step(task, stepHelmRelease).Attempts; len(attempts) != 1 {
+		t.Errorf("a second absence made an attempt: %v", attempts)
+	}
+	w.pass(5)
+	w.report(instance, "Ready", "Running")
+	w.wantResult(task, ResultSucceeded)
+	w.wantStatus(DeploymentRunning)
+}

@@ -34,6 +34,12 @@ func (s *State) applyStatus(observed *DeploymentStatus, at time.Time) {
 	case styrminv1.DisplayStateDeleting:
 		s.setStatus(DeploymentDeleting, observed.Message, at)
 	case styrminv1.DisplayStateDeleted:
+		if s.Deployment.ManagedBy == DeploymentManagerServer && s.Deployment.DeletionRequestedAt == nil {
+			// The server was not asked: it is missing as soon as the object is gone,
+			// and never deleted (R9).
+			s.setStatus(DeploymentDeleting, observed.Message, at)
+			return
+		}
 		s.setStatus(DeploymentDeleted, nil, at)
 	default:
 		s.setStatus(DeploymentDeploying, observed.Message, at)

@@ -271,6 +271,8 @@ func TestR4DeletingAndDeletedAreExempt(t *testing.T) {
 	observed.Generation = 2
 	w.reportObject(observed)
 	w.wantStatus(DeploymentDeleting)
+	// One of the server that it was not asked to delete is never deleted (R9).
+	w.Deployment.ManagedBy = DeploymentManagerCluster
 	observed.Phase, observed.DisplayState, observed.InstanceSource = "Deleted", "Deleted", InstanceSourceSpec
 	w.reportObject(observed)
 	w.wantStatus(DeploymentDeleted)
