@@ -38,17 +38,35 @@ type KindReport struct {
 	DataAgeSeconds *float64
 }
 
-// LastReport is the older of the last complete reports of both kinds. They are
-// judged apart (P3), and a cluster is known as of its older half: one that is
-// silent must not look fresh because the other is not.
+// provenAt is until when the data is proven current, by the server's clock.
+func (r KindReport) provenAt() time.Time {
+	if r.DataAgeSeconds == nil {
+		return *r.At
+	}
+	return r.At.Add(-time.Duration(*r.DataAgeSeconds * float64(time.Second)))
+}
+
+// LastReport is that of the last complete reports of both kinds whose data is the
+// older. They are judged apart (P3), and a cluster is known as of its older half:
+// one that is silent must not look fresh because the other is not.
 func LastReport(pods, deployments KindReport) KindReport {
 	switch {
 	case pods.At == nil || deployments.At == nil:
 		return KindReport{}
-	case deployments.At.Before(*pods.At):
+	case deployments.provenAt().Before(pods.provenAt()):
 		return deployments
 	}
 	return pods
+}
+
+// SilentSince is from when on nothing is known of the cluster, should no report
+// follow: its last report, or where one half was never reported, the time when it
+// was created. Nil: no agent has ever come, so nobody is silent.
+func (c *Cluster) SilentSince() *time.Time {
+	if c.LastReportAt == nil && c.AgentID != nil {
+		return &c.CreatedAt
+	}
+	return c.LastReportAt
 }
 
 // Session is a reporting session: the fence that keeps reports of a stopped or

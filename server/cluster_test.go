@@ -141,10 +141,32 @@ func TestR3AClusterIsKnownAsOfItsOlderHalf(t *testing.T) {
 		"StyrminDeployments alone do not either":   {deployments: report(late, 1)},
 		"the pods are silent":                      {pods: report(early, 1), deployments: report(late, 2), want: report(early, 1)},
 		"the StyrminDeployments are silent":        {pods: report(late, 1), deployments: report(early, 2), want: report(early, 2)},
-		"both halves came at the same time":        {pods: report(late, 1), deployments: report(late, 2), want: report(late, 1)},
+		"the data of the half that came later is the older": {
+			pods: report(early, 1), deployments: report(early.Add(time.Second), 9), want: report(early.Add(time.Second), 9),
+		},
+		"both halves came at the same time": {pods: report(late, 1), deployments: report(late, 2), want: report(late, 2)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, LastReport(test.pods, test.deployments)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestR3AClusterIsSilentFromItsLastReportOrWithoutOneFromItsCreation(t *testing.T) {
+	created, last := time.Unix(100, 0), time.Unix(200, 0)
+	agent := "manager-0"
+	for name, test := range map[string]struct {
+		cluster Cluster
+		want    *time.Time
+	}{
+		"no agent has ever come":          {cluster: Cluster{CreatedAt: created}},
+		"an agent has not reported whole": {cluster: Cluster{CreatedAt: created, AgentID: &agent}, want: &created},
+		"it was reported":                 {cluster: Cluster{CreatedAt: created, AgentID: &agent, LastReportAt: &last}, want: &last},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, test.cluster.SilentSince()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

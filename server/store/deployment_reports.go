@@ -76,7 +76,7 @@ func (r *deploymentReport) run(ctx context.Context, result *server.DeploymentRep
 	if err := r.applyToDeployments(ctx, rows, stored); err != nil {
 		return err
 	}
-	if err := r.storeRows(ctx, rows); err != nil {
+	if err := r.storeRows(ctx, rows, stored); err != nil {
 		return err
 	}
 	if err := reassignPods(ctx, r.tx, r.clusterID(), server.MovedNamespaces(stored, rows.After(stored))); err != nil {
@@ -130,7 +130,20 @@ func (r *deploymentReport) foreign(ctx context.Context) (map[string]bool, error)
 	return foreign, nil
 }
 
-func (r *deploymentReport) storeRows(ctx context.Context, rows server.DeploymentRows) error {
+// rowReportedAt is when the object was last in a complete report; for one that
+// never was, now. An incomplete report moves no such time (R1).
+func (r *deploymentReport) rowReportedAt(status *server.DeploymentStatus, stored []server.DeploymentStatus) time.Time {
+	if !r.report.Header.Complete {
+		for i := range stored {
+			if stored[i].UID == status.UID && stored[i].Namespace == status.Namespace && stored[i].Name == status.Name {
+				return stored[i].LastReportAt
+			}
+		}
+	}
+	return r.at
+}
+
+func (r *deploymentReport) storeRows(ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus) error {
 	for gone := range slices.Chunk(rows.Deletes, batch) {
 		list := make(pairs, len(gone))
 		for i := range gone {
@@ -146,7 +159,7 @@ func (r *deploymentReport) storeRows(ctx context.Context, rows server.Deployment
 		models := make([]deploymentStatusRow, len(statuses))
 		for i, status := range statuses {
 			models[i].DeploymentStatus = status
-			models[i].LastReportAt = r.at
+			models[i].LastReportAt = r.rowReportedAt(&status, stored)
 		}
 		_, err := r.tx.NewInsert().Model(&models).On("CONFLICT (cluster_id, namespace, name) DO UPDATE").Exec(ctx)
 		if err != nil {

@@ -97,6 +97,9 @@ func TestR1AnIncompleteDeploymentReportDeletesNothingCaseB02(t *testing.T) {
 		report.Header.Complete = false
 		w.deploymentReport(report)
 		w.want("the rows", 2, len(w.observed()))
+		for _, row := range w.observed() {
+			w.want("the last-report time of "+row.Name, first, row.LastReportAt)
+		}
 		w.want("the status that was not reported", server.DeploymentRunning, w.deployment("uid-shop").Status)
 		w.want("the status that was reported", server.DeploymentFailed, w.deployment("uid-blog").Status)
 		w.want("the last-report time", &first, w.deployment("uid-blog").LastReportAt)

@@ -84,10 +84,10 @@ func clusterRowOf(cluster *server.Cluster, sessions []server.Session, now clock,
 	switch {
 	case cluster.SessionID == nil:
 		row.State, row.Tone = "NO AGENT YET", toneWait
+	case now.olderThan(cluster.SilentSince(), timeout):
+		row.State, row.Tone = "SILENT", toneWarn
 	case cluster.LastReportAt == nil:
 		row.State, row.Tone = "NO REPORT YET", toneBusy
-	case now.olderThan(cluster.LastReportAt, timeout):
-		row.State, row.Tone = "SILENT", toneWarn
 	default:
 		row.State, row.Tone = "REPORTING", toneOK
 	}

@@ -111,9 +111,9 @@ func (l lister) overview(wanted filter, summaries []server.DeploymentSummary) (o
 	view := overviewView{Filter: wanted, Total: len(summaries), NoClusters: len(l.clusters) == 0}
 	for _, cluster := range l.clusters {
 		names[cluster.ID] = cluster.Name
-		age := clusterAge{Key: cluster.Name, Name: cluster.Name, Silent: l.clock.olderThan(cluster.LastReportAt, l.timeout)}
+		age := clusterAge{Key: cluster.Name, Name: cluster.Name, Silent: l.clock.olderThan(cluster.SilentSince(), l.timeout)}
 		age.At = l.clock.optional(cluster.LastReportAt)
-		if at, reported := newest[cluster.ID]; reported {
+		if at, reported := newest[cluster.ID]; reported && !age.Silent {
 			age.At = l.clock.optional(&at)
 		}
 		live.Clusters = append(live.Clusters, age)

@@ -158,8 +158,8 @@ func (c *stateCollector) collectClusters(ctx context.Context, metrics chan<- pro
 		metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, cluster)
 	}
 	for _, cluster := range clusters {
-		if cluster.LastReportAt != nil {
-			gauge(lastReportAge, time.Since(*cluster.LastReportAt).Seconds(), cluster.Name)
+		if since := cluster.SilentSince(); since != nil {
+			gauge(lastReportAge, time.Since(*since).Seconds(), cluster.Name)
 		}
 		if cluster.DataAgeSeconds != nil {
 			gauge(dataAge, *cluster.DataAgeSeconds, cluster.Name)
