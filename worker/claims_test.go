@@ -57,6 +57,12 @@ func TestTheClusterIsThatOfTheToken(t *testing.T) {
 		t.Errorf("clusters %v, %v, want %s", ids, err, s.clusterID)
 	}
 
+	s.wantResult(s.change("deleteDeployment(id: $d)"), "SUCCEEDED", "")
+	s.wantStatus("DELETED")
+	if ids, err := h.server.visibleClusters(t.Context()); err != nil || len(ids) != 1 || ids[0] != s.clusterID {
+		t.Errorf("clusters %v, %v once the only deployment is deleted, want %s", ids, err, s.clusterID)
+	}
+
 	// An admin's token is for all of them.
 	newStage(t).create(shopSpec("2.4.0"))
 	s.tokenFile = filepath.Join(t.TempDir(), "admin")

@@ -355,10 +355,14 @@ func (v *VisibleDeployment) GetClusterId() string { return v.ClusterId }
 // VisibleDeploymentsResponse is returned by VisibleDeployments on success.
 type VisibleDeploymentsResponse struct {
 	Deployments []VisibleDeployment `json:"deployments"`
+	Deleted     []VisibleDeployment `json:"deleted"`
 }
 
 // GetDeployments returns VisibleDeploymentsResponse.Deployments, and is useful for accessing the field via an interface.
 func (v *VisibleDeploymentsResponse) GetDeployments() []VisibleDeployment { return v.Deployments }
+
+// GetDeleted returns VisibleDeploymentsResponse.Deleted, and is useful for accessing the field via an interface.
+func (v *VisibleDeploymentsResponse) GetDeleted() []VisibleDeployment { return v.Deleted }
 
 // WrittenDeployment includes the requested fields of the GraphQL type Deployment.
 type WrittenDeployment struct {
@@ -948,9 +952,13 @@ query VisibleDeployments {
 	deployments {
 		clusterId
 	}
+	deleted: deployments(filter: {status:DELETED}) {
+		clusterId
+	}
 }
 `
 
+// Deleted ones are listed on request alone; a flow may have outlived its deployment.
 func VisibleDeployments(
 	ctx_ context.Context,
 	client_ graphql.Client,

@@ -83,14 +83,16 @@ func (s *server) answered(ctx context.Context, what string, call func(context.Co
 // leaseSeconds is the lease as the contract has it.
 func (s *server) leaseSeconds() int { return int(s.lease / time.Second) }
 
-// visibleClusters returns the clusters whose deployments the token lets it see.
+// visibleClusters returns the clusters whose deployments, deleted ones included,
+// the token lets it see.
 func (s *server) visibleClusters(ctx context.Context) ([]string, error) {
 	response, err := VisibleDeployments(ctx, s.client)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the token's cluster: %w", err)
 	}
-	ids := make([]string, 0, len(response.Deployments))
-	for _, deployment := range response.Deployments {
+	visible := slices.Concat(response.Deployments, response.Deleted)
+	ids := make([]string, 0, len(visible))
+	for _, deployment := range visible {
 		ids = append(ids, deployment.ClusterId)
 	}
 	slices.Sort(ids)
