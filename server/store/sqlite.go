@@ -58,7 +58,7 @@ func (s *Store) openSQLite(path string) error {
 func sqliteName(path, extra string) string {
 	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	name.RawQuery = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
-		"&_pragma=foreign_keys(1)&" + extra
+		"&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&" + extra // The image has no folder for temporary files.
 	return name.String()
 }
 
