@@ -2,10 +2,10 @@
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 ARG TARGETOS
 ARG TARGETARCH
-ARG VERSION=dev
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
+ARG VERSION=dev
 COPY api api
 COPY cmd cmd
 COPY config config
