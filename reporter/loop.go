@@ -4,6 +4,7 @@
 package reporter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,9 +146,7 @@ func (l *loop) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.session.interval > 0 {
-		l.pace.interval = l.session.interval
-	}
+	l.pace.interval = cmp.Or(l.session.interval, l.interval)
 	l.log.Info("Opened a report session", "session", l.session.id, "interval", l.pace.interval.String())
 	l.forget()
 	return nil
