@@ -73,6 +73,9 @@ func createOrUpdate(ctx context.Context, c client.Client, wanted *apiextensionsv
 	if err := c.Get(ctx, client.ObjectKeyFromObject(wanted), &existing); err != nil {
 		return err
 	}
+	if existing.Labels[installedByUs] == "" {
+		return nil // Somebody else's, who needs it as it is.
+	}
 	existing.Spec = wanted.Spec
 	return c.Update(ctx, &existing)
 }
