@@ -22,16 +22,20 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // A second Ctrl-C ends it at once.
 	err := run(ctx, os.Args[1:])
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
-	case ctx.Err() != nil:
+	case errors.Is(err, errStopped):
 		fmt.Println("Stopped before everything was up.")
 	default:
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
+
+// errStopped says that a person ended the demo before everything was up.
+var errStopped = errors.New("stopped")
 
 func run(ctx context.Context, args []string) (err error) {
 	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
@@ -58,18 +62,28 @@ func run(ctx context.Context, args []string) (err error) {
 		Progress:     os.Stdout,
 	})
 	if err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	defer func() {
 		fmt.Println("\nStopping the manager, the server and the control plane")
-		err = errors.Join(err, s.Stop())
+		if failed := s.Stop(); failed != nil {
+			err = fmt.Errorf("not everything ended cleanly: %w", failed)
+		}
 	}()
 	shop := &sample{system: s, file: filepath.Join(*dir, "shop.yaml")}
 	if err := shop.setUp(ctx); err != nil {
-		return err
+		return orStopped(ctx, err)
 	}
 	tellWhatToTry(s, shop, *dir)
 	return s.Wait(ctx)
+}
+
+// orStopped tells an error that only says that the demo was stopped.
+func orStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errStopped
+	}
+	return err
 }
 
 func tellWhatToTry(s *system.System, shop *sample, dir string) {

@@ -139,6 +139,6 @@ func (d *sample) observe(ctx context.Context, since time.Time) (line string, set
 	if found.StatusMessage != "" {
 		line += ": " + found.StatusMessage
 	}
-	runs := found.Status == "RUNNING" && ready > 0 && ready == len(pods)
-	return line, runs || found.Status == "FAILED", nil
+	// A person may have stopped components of it, or broken it: that it stays.
+	return line, (found.Status == "RUNNING" && ready == len(pods)) || found.Status == "FAILED", nil
 }

@@ -51,7 +51,7 @@ func TestMainPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		// What was known before is there at once, and the present soon.
-		if err := hasRows(t.Context(), 1); err != nil {
+		if err := hasRows(t.Context(), 4); err != nil {
 			t.Error(err)
 		}
 		eventually(t, time.Minute, "the server knows the present", all(hasHealthyPods("server", 3), runsNewest, sys.ManagerReady))
