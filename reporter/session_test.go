@@ -215,6 +215,12 @@ func TestP1TheServersIntervalWins(t *testing.T) {
 	if got := l.wait(nil, 0); got < 18*time.Second || got > 22*time.Second {
 		t.Errorf("It waits %s, want 20s give or take a tenth", got)
 	}
+	h.server.intervalSeconds = 0
+	l.session = nil
+	mustCycle(t, l)
+	if got := l.pace.interval; got != 5*time.Second {
+		t.Errorf("A server that asks for nothing leaves it at %s, want the agent's own 5s", got)
+	}
 }
 
 // runningReporter is a reporter within Start.
