@@ -4,7 +4,6 @@
 package reporter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,7 +145,10 @@ func (l *loop) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.pace.interval = cmp.Or(l.session.interval, l.interval)
+	l.pace.interval = l.interval
+	if l.session.interval > 0 {
+		l.pace.interval = l.session.interval
+	}
 	l.log.Info("Opened a report session", "session", l.session.id, "interval", l.pace.interval.String())
 	l.forget()
 	return nil
