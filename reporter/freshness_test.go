@@ -239,7 +239,9 @@ func TestP2ProofsFollowEachOtherWithinTenSeconds(t *testing.T) {
 		}
 		clock.Step(pause)
 	}
-	_ = <-made // The proof that the last step began.
+	if err := <-made; err == nil {
+		t.Error("The proof that the last step began has not failed")
+	}
 	cancel()
 	<-done
 }
