@@ -70,15 +70,16 @@ func (s *Store) CreateCluster(ctx context.Context, name string) (server.Cluster,
 // RotateAgentToken makes a new agent token for a cluster; the earlier ones stop
 // working.
 func (s *Store) RotateAgentToken(ctx context.Context, clusterID string) (server.Cluster, string, error) {
-	var cluster server.Cluster
+	row := new(clusterRow)
 	secret := server.NewSecret()
 	err := s.write(ctx, "rotate agent token", func(ctx context.Context, tx bun.Tx) error {
-		row, err := s.lockCluster(ctx, tx, clusterID)
-		if err != nil {
+		if _, err := s.lockCluster(ctx, tx, clusterID); err != nil {
 			return err
 		}
-		cluster = row.cluster()
-		_, err = tx.NewDelete().Model((*tokenRow)(nil)).Where("cluster_id = ?", clusterID).Exec(ctx)
+		if err := selectClusters(tx, row).Where("c.id = ?", clusterID).Scan(ctx); err != nil {
+			return fmt.Errorf("reading the cluster: %w", err)
+		}
+		_, err := tx.NewDelete().Model((*tokenRow)(nil)).Where("cluster_id = ?", clusterID).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("deleting the earlier tokens: %w", err)
 		}
@@ -87,7 +88,7 @@ func (s *Store) RotateAgentToken(ctx context.Context, clusterID string) (server.
 	if err != nil {
 		return server.Cluster{}, "", err
 	}
-	return cluster, secret, nil
+	return row.cluster(), secret, nil
 }
 
 // lockCluster reads a cluster and keeps every other use case that changes it, or

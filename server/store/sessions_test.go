@@ -219,3 +219,16 @@ func TestTwoServersAgreeOnOneDatabase(t *testing.T) {
 		w.wantStored("a/p0019 uid-p0019", "a/x uid-x")
 	})
 }
+
+func TestARotatedTokenComesWithItsClusterAsItIs(t *testing.T) {
+	onEach(t, func(w *world) {
+		w.pods(whole("a", "a1", pod("x"), pod("y")))
+		w.deployments(object("shop"))
+		rotated, _, err := w.store.RotateAgentToken(w.Context(), w.cluster.ID)
+		w.must(err)
+		now, err := w.store.Cluster(w.Context(), w.cluster.ID)
+		w.must(err)
+		w.want("the cluster", now, rotated)
+		w.want("its pods", 2, rotated.Pods)
+	})
+}
