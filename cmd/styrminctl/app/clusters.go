@@ -51,18 +51,8 @@ func newClusterList(a *app) *cobra.Command {
 }
 
 func (a *app) printClusters(format output, clusters []sdk.Cluster) error {
-	switch format {
-	case outputJSON, outputYAML:
-		return a.encode(format, orEmpty(clusters))
-	case outputName:
-		for _, cluster := range clusters {
-			a.print("cluster/%s", cluster.Name)
-		}
-		return nil
-	}
-	if len(clusters) == 0 {
-		a.say("No clusters found.")
-		return nil
+	if done, err := printPlainly(a, format, "cluster", clusters, func(c *sdk.Cluster) string { return c.Name }); done {
+		return err
 	}
 	headings := []string{"NAME", "LAST REPORT", "DEPLOYMENTS", "PODS", "AGENT"}
 	if format == outputWide {

@@ -92,18 +92,8 @@ func sortDeployments(deployments []sdk.Deployment, known clusters) {
 const maxMessage = 60
 
 func (a *app) printDeployments(format output, deployments []sdk.Deployment, known clusters) error {
-	switch format {
-	case outputJSON, outputYAML:
-		return a.encode(format, orEmpty(deployments))
-	case outputName:
-		for i := range deployments {
-			a.print("deployment/%s", deployments[i].Name)
-		}
-		return nil
-	}
-	if len(deployments) == 0 {
-		a.say("No deployments found.")
-		return nil
+	if done, err := printPlainly(a, format, "deployment", deployments, func(d *sdk.Deployment) string { return d.Name }); done {
+		return err
 	}
 	headings := []string{"NAME", "ENVIRONMENT", "CLUSTER", "STATUS", "VERSION", "READY", "SINCE"}
 	if format == outputWide {
@@ -137,12 +127,4 @@ func readyOf(d *sdk.Deployment) string {
 		desired += component.Desired
 	}
 	return fmt.Sprintf("%d/%d", ready, desired)
-}
-
-// orEmpty makes a list of no elements an empty one in JSON.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -153,3 +153,29 @@ func cut(text string, length int) string {
 	}
 	return text
 }
+
+// printPlainly prints a list of what kind names in the formats that are no table,
+// and says where it is empty; it tells whether that was all there is to do.
+func printPlainly[T any](a *app, format output, kind string, list []T, name func(*T) string) (done bool, err error) {
+	switch {
+	case format == outputJSON || format == outputYAML:
+		return true, a.encode(format, orEmpty(list))
+	case format == outputName:
+		for i := range list {
+			a.print("%s/%s", kind, name(&list[i]))
+		}
+		return true, nil
+	case len(list) == 0:
+		a.say("No %ss found.", kind)
+		return true, nil
+	}
+	return false, nil
+}
+
+// orEmpty makes a list of no elements an empty one in JSON.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

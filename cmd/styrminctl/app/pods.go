@@ -73,18 +73,8 @@ func newPods(a *app) *cobra.Command {
 }
 
 func (a *app) printPods(format output, pods []sdk.Pod) error {
-	switch format {
-	case outputJSON, outputYAML:
-		return a.encode(format, orEmpty(pods))
-	case outputName:
-		for i := range pods {
-			a.print("pod/%s", pods[i].Name)
-		}
-		return nil
-	}
-	if len(pods) == 0 {
-		a.say("No pods found.")
-		return nil
+	if done, err := printPlainly(a, format, "pod", pods, func(p *sdk.Pod) string { return p.Name }); done {
+		return err
 	}
 	return table(a.Out, a.podRows(pods, format == outputWide))
 }
