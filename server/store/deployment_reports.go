@@ -130,17 +130,22 @@ func (r *deploymentReport) foreign(ctx context.Context) (map[string]bool, error)
 	return foreign, nil
 }
 
-// rowReportedAt is when the object was last in a complete report; for one that
+// rowTimes returns when objects were last in a complete report; for one that
 // never was, now. An incomplete report moves no such time (R1).
-func (r *deploymentReport) rowReportedAt(status *server.DeploymentStatus, stored []server.DeploymentStatus) time.Time {
+func (r *deploymentReport) rowTimes(stored []server.DeploymentStatus) func(*server.DeploymentStatus) time.Time {
+	type identity struct{ uid, namespace, name string }
+	times := map[identity]time.Time{}
 	if !r.report.Header.Complete {
 		for i := range stored {
-			if stored[i].UID == status.UID && stored[i].Namespace == status.Namespace && stored[i].Name == status.Name {
-				return stored[i].LastReportAt
-			}
+			times[identity{stored[i].UID, stored[i].Namespace, stored[i].Name}] = stored[i].LastReportAt
 		}
 	}
-	return r.at
+	return func(status *server.DeploymentStatus) time.Time {
+		if at, known := times[identity{status.UID, status.Namespace, status.Name}]; known {
+			return at
+		}
+		return r.at
+	}
 }
 
 func (r *deploymentReport) storeRows(ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus) error {
@@ -155,11 +160,12 @@ func (r *deploymentReport) storeRows(ctx context.Context, rows server.Deployment
 			return fmt.Errorf("deleting deployment statuses: %w", err)
 		}
 	}
+	reportedAt := r.rowTimes(stored)
 	for statuses := range slices.Chunk(rows.Upserts, batch) {
 		models := make([]deploymentStatusRow, len(statuses))
 		for i, status := range statuses {
 			models[i].DeploymentStatus = status
-			models[i].LastReportAt = r.rowReportedAt(&status, stored)
+			models[i].LastReportAt = reportedAt(&status)
 		}
 		_, err := r.tx.NewInsert().Model(&models).On("CONFLICT (cluster_id, namespace, name) DO UPDATE").Exec(ctx)
 		if err != nil {
