@@ -62,7 +62,7 @@ func (s *scenario) startManager() *system.Process {
 		"--token-file", s.server.AgentTokenFile,
 		"--namespaces", s.namespace,
 		"--report-interval", quick.String(),
-		"--disable", "operator",
+		"--disable", "operator,worker", // The gateway is for reports.
 		"--health-probe-bind-address", "0")
 	s.must(err)
 	s.t.Cleanup(manager.Kill)
