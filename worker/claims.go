@@ -73,7 +73,7 @@ func (w *worker) claimOne(ctx context.Context, begin func(*Assignment, *lease)) 
 var errAmbiguous = errors.New("the token is for several clusters: --cluster-id must say which is this one")
 
 // clusterID returns the cluster's id on the server: the configured one, or that
-// of the deployments which the agent's token lets it see. Empty: there are none,
+// of the one cluster which the agent's token lets it see. Empty: there is none,
 // and so there are no tasks.
 func (w *worker) clusterID(ctx context.Context) (string, error) {
 	if w.opts.ClusterID != "" {

@@ -12,7 +12,7 @@ import (
 
 // readings are the calls that change nothing; what happens between two of them is
 // the same as what happens between the calls around them.
-var readings = []string{"VisibleDeployments", "ClaimNothing", "RenewTaskLease", "ReadTask", "ReadWrittenSpec"}
+var readings = []string{"VisibleClusters", "ClaimNothing", "RenewTaskLease", "ReadTask", "ReadWrittenSpec"}
 
 // crasher ends a worker when the n-th call that changes something has been carried
 // out, before the worker hears of it. That it ends before the next one is made

@@ -344,25 +344,21 @@ var AllTaskStatus = []TaskStatus{
 	TaskStatusFailed,
 }
 
-// VisibleDeployment includes the requested fields of the GraphQL type Deployment.
-type VisibleDeployment struct {
-	ClusterId string `json:"clusterId"`
+// VisibleCluster includes the requested fields of the GraphQL type Cluster.
+type VisibleCluster struct {
+	Id string `json:"id"`
 }
 
-// GetClusterId returns VisibleDeployment.ClusterId, and is useful for accessing the field via an interface.
-func (v *VisibleDeployment) GetClusterId() string { return v.ClusterId }
+// GetId returns VisibleCluster.Id, and is useful for accessing the field via an interface.
+func (v *VisibleCluster) GetId() string { return v.Id }
 
-// VisibleDeploymentsResponse is returned by VisibleDeployments on success.
-type VisibleDeploymentsResponse struct {
-	Deployments []VisibleDeployment `json:"deployments"`
-	Deleted     []VisibleDeployment `json:"deleted"`
+// VisibleClustersResponse is returned by VisibleClusters on success.
+type VisibleClustersResponse struct {
+	Clusters []VisibleCluster `json:"clusters"`
 }
 
-// GetDeployments returns VisibleDeploymentsResponse.Deployments, and is useful for accessing the field via an interface.
-func (v *VisibleDeploymentsResponse) GetDeployments() []VisibleDeployment { return v.Deployments }
-
-// GetDeleted returns VisibleDeploymentsResponse.Deleted, and is useful for accessing the field via an interface.
-func (v *VisibleDeploymentsResponse) GetDeleted() []VisibleDeployment { return v.Deleted }
+// GetClusters returns VisibleClustersResponse.Clusters, and is useful for accessing the field via an interface.
+func (v *VisibleClustersResponse) GetClusters() []VisibleCluster { return v.Clusters }
 
 // WrittenDeployment includes the requested fields of the GraphQL type Deployment.
 type WrittenDeployment struct {
@@ -946,29 +942,26 @@ func StartStep(
 	return data_, err_
 }
 
-// The query executed by VisibleDeployments.
-const VisibleDeployments_Operation = `
-query VisibleDeployments {
-	deployments {
-		clusterId
-	}
-	deleted: deployments(filter: {status:DELETED}) {
-		clusterId
+// The query executed by VisibleClusters.
+const VisibleClusters_Operation = `
+query VisibleClusters {
+	clusters {
+		id
 	}
 }
 `
 
-// Deleted ones are listed on request alone; a flow may have outlived its deployment.
-func VisibleDeployments(
+// An agent's token shows its own cluster alone.
+func VisibleClusters(
 	ctx_ context.Context,
 	client_ graphql.Client,
-) (data_ *VisibleDeploymentsResponse, err_ error) {
+) (data_ *VisibleClustersResponse, err_ error) {
 	req_ := &graphql.Request{
-		OpName: "VisibleDeployments",
-		Query:  VisibleDeployments_Operation,
+		OpName: "VisibleClusters",
+		Query:  VisibleClusters_Operation,
 	}
 
-	data_ = &VisibleDeploymentsResponse{}
+	data_ = &VisibleClustersResponse{}
 	resp_ := &graphql.Response{Data: data_}
 
 	err_ = client_.MakeRequest(

@@ -83,20 +83,18 @@ func (s *server) answered(ctx context.Context, what string, call func(context.Co
 // leaseSeconds is the lease as the contract has it.
 func (s *server) leaseSeconds() int { return int(s.lease / time.Second) }
 
-// visibleClusters returns the clusters whose deployments, deleted ones included,
-// the token lets it see.
+// visibleClusters returns the clusters that the token lets it see: one for an
+// agent's, all for an admin's.
 func (s *server) visibleClusters(ctx context.Context) ([]string, error) {
-	response, err := VisibleDeployments(ctx, s.client)
+	response, err := VisibleClusters(ctx, s.client)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the token's cluster: %w", err)
 	}
-	visible := slices.Concat(response.Deployments, response.Deleted)
-	ids := make([]string, 0, len(visible))
-	for _, deployment := range visible {
-		ids = append(ids, deployment.ClusterId)
+	ids := make([]string, len(response.Clusters))
+	for i, cluster := range response.Clusters {
+		ids[i] = cluster.Id
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	return ids, nil
 }
 
 // claim asks for the next task, once; nil where there is none.

@@ -20,8 +20,12 @@ func (r queryResolver) Tokens(ctx context.Context) ([]server.Token, error) {
 	return r.Store.Tokens(ctx)
 }
 
-// Clusters lists all clusters.
+// Clusters lists all clusters; an agent sees its own.
 func (r queryResolver) Clusters(ctx context.Context) ([]server.Cluster, error) {
+	if caller := callerOf(ctx); caller.Role == server.RoleAgent {
+		cluster, err := r.Store.Cluster(ctx, caller.ClusterID)
+		return []server.Cluster{cluster}, err
+	}
 	return r.Store.Clusters(ctx)
 }
 

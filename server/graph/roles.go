@@ -29,7 +29,7 @@ var (
 var access = map[string][]server.Role{
 	"Query.server":             everyone,
 	"Query.tokens":             admins,
-	"Query.clusters":           readers,
+	"Query.clusters":           everyone,
 	"Query.cluster":            readers,
 	"Query.deployments":        everyone,
 	"Query.deployment":         everyone,

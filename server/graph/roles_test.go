@@ -20,12 +20,12 @@ import (
 // TestEachRoleMayCallWhatTheTableSays calls every field of the contract as every
 // role: the sets below are written out, not taken from the table.
 func TestEachRoleMayCallWhatTheTableSays(t *testing.T) {
-	agentsToo := []string{"server", "deployments", "deployment", "task"}
+	agentsToo := []string{"server", "clusters", "deployments", "deployment", "task"}
 	reports := []string{"openReportSession", "reportPodStatuses", "reportDeploymentStatuses"}
 	flow := []string{
 		"claimTask", "renewTaskLease", "startStep", "finishStep", "startHookTask", "recordSpecWrite", "recordDeletionRequest", "finishTask",
 	}
-	viewers := append([]string{"clusters", "cluster", "podStatuses", "deploymentStatuses"}, agentsToo...)
+	viewers := append([]string{"cluster", "podStatuses", "deploymentStatuses"}, agentsToo...)
 	allowed := map[server.Role][]string{
 		server.RoleAnonymous: reports,
 		server.RoleAgent:     slices.Concat(agentsToo, reports, flow),
@@ -168,6 +168,15 @@ func TestAnAgentReadsTheDeploymentsOfItsOwnClusterAlone(t *testing.T) {
 	a.tokens[server.RoleAgent] = own
 	a.wantRefused(a.call(server.RoleAgent, all, nil), server.CodeUnauthenticated, http.StatusUnauthorized)
 	a.hasNoSecret()
+}
+
+// TestAnAgentSeesItsOwnClusterAlone: a token says by this which cluster it
+// belongs to, however many deployments that has.
+func TestAnAgentSeesItsOwnClusterAlone(t *testing.T) {
+	a := newAPI(t, storetest.SQLite(t), Options{})
+	a.data(server.RoleAdmin, `mutation { createCluster(input: {name: "c2"}) { agentToken } }`, nil)
+	own := []any{map[string]any{"id": a.cluster.ID, "name": "c1"}}
+	a.want("the clusters", map[string]any{"clusters": own}, a.data(server.RoleAgent, `{ clusters { id name } }`, nil))
 }
 
 func TestTokensAreMadeAndRevoked(t *testing.T) {
