@@ -9,8 +9,13 @@ import "time"
 // the last attempt then stands for all later ones.
 const maxAttempts = 100
 
-// begin starts a new attempt of the step (R8).
+// begin starts a new attempt of the step (R8). Reports and calls are applied in
+// another order than they came in, so at may lie before the end of the attempt
+// before it, which it then follows at once.
 func (s *Step) begin(at time.Time) {
+	if ended := s.EndedAt(); ended != nil && at.Before(*ended) {
+		at = *ended
+	}
 	s.Status = StepRunning
 	attempt := StepAttempt{Number: len(s.Attempts) + 1, Status: StepRunning, StartedAt: at}
 	if len(s.Attempts) == maxAttempts {
@@ -21,10 +26,14 @@ func (s *Step) begin(at time.Time) {
 	s.Attempts = append(s.Attempts, attempt)
 }
 
-// end ends the newest attempt; the step has one.
+// end ends the newest attempt; the step has one. No attempt ends before it began
+// (R3).
 func (s *Step) end(status StepStatus, at time.Time, reason *string) {
 	s.Status = status
 	attempt := s.last()
+	if at.Before(attempt.StartedAt) {
+		at = attempt.StartedAt
+	}
 	attempt.Status, attempt.EndedAt, attempt.Error = status, &at, reason
 }
 

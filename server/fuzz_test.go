@@ -107,7 +107,8 @@ func (g *game) play() {
 	case opCall:
 		err = g.randomCall()
 	case opAbsence:
-		g.ApplyAbsence(g.now, g.now)
+		at := g.received()
+		g.ApplyAbsence(at, at)
 	case opFailFlow:
 		if task := g.held(); task != nil {
 			_, err = g.FinishTask(task.ID, *task.WorkerID, TaskFailed, nil, g.now)
@@ -246,7 +247,7 @@ func (g *game) randomReport() {
 			observed.Conditions = append(observed.Conditions, made)
 		}
 	}
-	receipt := Receipt{At: g.now, SentAt: g.now.Add(time.Duration(g.draw(64)-32) * time.Second), Complete: g.draw(4) > 0}
+	receipt := Receipt{At: g.received(), SentAt: g.now.Add(time.Duration(g.draw(64)-32) * time.Second), Complete: g.draw(4) > 0}
 	before := g.Clone()
 	g.ApplyReport(observed, noPods, receipt)
 
@@ -262,6 +263,16 @@ func (g *game) randomReport() {
 	if !reflect.DeepEqual(once, g.State) {
 		g.t.Error("the same report again changed the state")
 	}
+}
+
+// received is when a report came in that is applied now: it may have waited while
+// calls went before it.
+func (g *game) received() time.Time {
+	at := g.now.Add(-time.Duration(g.draw(32)) * time.Second)
+	if at.Before(noon) {
+		return noon
+	}
+	return at
 }
 
 func (g *game) randomChange() Change {

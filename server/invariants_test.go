@@ -13,6 +13,9 @@ func (g *game) checkChange(before *State) {
 	if moved := !g.Deployment.StatusSince.Equal(before.Deployment.StatusSince); moved && g.Deployment.Status == before.Deployment.Status {
 		g.t.Error("the status's time moved without the status")
 	}
+	if g.Deployment.StatusSince.Before(before.Deployment.StatusSince) {
+		g.t.Error("the status's time went back")
+	}
 	for i := range before.Tasks {
 		was, is := &before.Tasks[i], &g.Tasks[i]
 		if was.ID != is.ID {

@@ -27,6 +27,10 @@ type ReportHeader struct {
 	// Complete tells that all objects of the kind were read. Without it no row is
 	// deleted and the last-report time does not move (R1).
 	Complete bool
+	// ReceivedAt is when the request that brought the report began to be read, by
+	// the server's clock (R3): what the report waits for after that makes it no
+	// newer. Zero: when it reached the store.
+	ReceivedAt time.Time
 }
 
 // DataAge is how old the data was when it was sent. Both times are of the

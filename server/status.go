@@ -99,7 +99,8 @@ func (s *State) flowsEnded(instanceID string) bool {
 	return true
 }
 
-// setStatus sets status and message; the time moves only with the status.
+// setStatus sets status and message; the time moves only with the status, and
+// never back: a report may have come in before the call that was applied before it.
 func (s *State) setStatus(status DeploymentStatusName, message *string, at time.Time) {
 	if message != nil && *message == "" {
 		message = nil
@@ -107,6 +108,8 @@ func (s *State) setStatus(status DeploymentStatusName, message *string, at time.
 	s.Deployment.StatusMessage = message
 	if s.Deployment.Status != status {
 		s.Deployment.Status = status
-		s.Deployment.StatusSince = at
+		if at.After(s.Deployment.StatusSince) {
+			s.Deployment.StatusSince = at
+		}
 	}
 }

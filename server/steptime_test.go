@@ -63,3 +63,23 @@ func TestR6SkippedStepsWithoutConditionsEndAtReceipt(t *testing.T) {
 	w.wantAttempts(task, stepHelmRelease, StepAttempt{Status: StepSucceeded, StartedAt: at(20), EndedAt: atPtr(20)})
 	w.wantAttempts(task, stepServices, StepAttempt{Status: StepRunning, StartedAt: at(20)})
 }
+
+// TestR3NoTimeGoesBack: the report came in before the deletion was recorded, which
+// it had to wait for.
+func TestR3NoTimeGoesBack(t *testing.T) {
+	w, task := deleting(t)
+	since := w.Deployment.StatusSince
+	overtaken := Receipt{At: w.now.Add(-2 * time.Second), SentAt: w.now, Complete: true}
+	blocked := reported("i", "Deleting", "Error")
+	blocked.Message = ptr("the namespace is stuck")
+	w.ApplyReport(blocked, noPods, overtaken)
+	failed := StepAttempt{Status: StepFailed, StartedAt: at(5), EndedAt: atPtr(5), Error: blocked.Message}
+	w.wantAttempts(task, stepRemove, failed)
+	w.ApplyReport(reported("i", "Deleting", "Deleting"), noPods, overtaken)
+	w.wantAttempts(task, stepRemove, failed, StepAttempt{Status: StepRunning, StartedAt: at(5)})
+	w.ApplyReport(reported("i", "Deleted", "Deleted"), noPods, overtaken)
+	w.wantAttempts(task, stepRemove, failed, StepAttempt{Status: StepSucceeded, StartedAt: at(5), EndedAt: atPtr(5)})
+	if got := w.Deployment; got.Status != DeploymentDeleted || !got.StatusSince.Equal(since) {
+		t.Errorf("%s since %s, want DELETED since %s", got.Status, got.StatusSince, since)
+	}
+}

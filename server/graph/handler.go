@@ -80,7 +80,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refusal(server.CodeInvalidInput, "the body is JSON, with Content-Type: application/json"))
 		return
 	}
-	ctx := graphql.StartOperationTrace(r.Context())
+	ctx := withReceipt(graphql.StartOperationTrace(r.Context()), h.resolver.Now())
 	caller, err := h.identify(r)
 	if err != nil {
 		h.refuseError(w, r, err)

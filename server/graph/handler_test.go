@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/styrmin/styrmin/server"
 	"github.com/styrmin/styrmin/server/store/storetest"
@@ -276,4 +277,35 @@ func TestAPanicEndsOneRequestAlone(t *testing.T) {
 	if !strings.Contains(a.log.String(), "nil pointer") {
 		t.Errorf("the log does not tell of it:\n%s", a.log)
 	}
+}
+
+// late is a body before which time goes by: it waits for what reads it.
+type late struct {
+	io.Reader
+	before func()
+}
+
+func (l *late) Read(p []byte) (int, error) {
+	if l.before != nil {
+		l.before()
+		l.before = nil
+	}
+	return l.Reader.Read(p)
+}
+
+// TestR3AReportIsReceivedWhenItsRequestBegins: what it waits for after that makes
+// what it says no newer.
+func TestR3AReportIsReceivedWhenItsRequestBegins(t *testing.T) {
+	a := newAPI(t, storetest.SQLite(t), Options{})
+	began := a.clock.Now()
+	session := a.session(server.RoleAgent)
+	const reportNone = `mutation ($report: ReportHeader!) {
+		pods: reportPodStatuses(report: $report, namespaces: []) { applied }
+		deployments: reportDeploymentStatuses(report: $report, deployments: []) { applied }
+	}`
+	body, err := json.Marshal(map[string]any{"query": reportNone, "variables": reportVariables(session, 1)})
+	a.must(err)
+	a.send(server.RoleAgent, &late{bytes.NewReader(body), func() { a.clock.Advance(time.Minute) }}, nil)
+	a.want("the clusters", map[string]any{"clusters": []any{map[string]any{"lastReportAt": began.Format(time.RFC3339)}}},
+		a.data(server.RoleViewer, `{ clusters { lastReportAt } }`, nil))
 }

@@ -36,12 +36,26 @@ func (r mutationResolver) OpenReportSession(ctx context.Context, input OpenRepor
 	}, nil
 }
 
+type receiptKey struct{}
+
+// withReceipt keeps when a request began to be read, which is when the reports
+// that it brings came in (R3).
+func withReceipt(ctx context.Context, at time.Time) context.Context {
+	return context.WithValue(ctx, receiptKey{}, at)
+}
+
+// received returns the header of a report with the time of its receipt.
+func received(ctx context.Context, header server.ReportHeader) server.ReportHeader {
+	header.ReceivedAt, _ = ctx.Value(receiptKey{}).(time.Time)
+	return header
+}
+
 // ReportPodStatuses applies the pods of a snapshot.
 func (r mutationResolver) ReportPodStatuses(
 	ctx context.Context, report server.ReportHeader, namespaces []server.NamespacePods,
 ) (*server.PodReportResult, error) {
 	started := r.Now()
-	result, err := r.Store.ApplyPodReport(ctx, callerOf(ctx), server.PodReport{Header: report, Namespaces: namespaces})
+	result, err := r.Store.ApplyPodReport(ctx, callerOf(ctx), server.PodReport{Header: received(ctx, report), Namespaces: namespaces})
 	r.Metrics.report(server.ReportKindPods, r.Now().Sub(started), err, reportCounts{
 		applied: result.Applied, upserted: result.Upserted, deleted: result.Deleted,
 		rejected: len(result.Rejected), resend: len(result.Resend),
@@ -59,7 +73,7 @@ func (r mutationResolver) ReportDeploymentStatuses(
 ) (*server.DeploymentReportResult, error) {
 	started := r.Now()
 	result, err := r.Store.ApplyDeploymentReport(ctx, callerOf(ctx),
-		server.DeploymentReport{Header: report, Digest: digest, Deployments: deployments})
+		server.DeploymentReport{Header: received(ctx, report), Digest: digest, Deployments: deployments})
 	counts := reportCounts{
 		applied: result.Applied, upserted: result.Upserted, deleted: result.Deleted, rejected: len(result.Rejected),
 	}

@@ -28,6 +28,7 @@ func (s *Store) ApplyDeploymentReport(ctx context.Context, caller server.Identit
 		return server.DeploymentReportResult{}, err
 	}
 	var result server.DeploymentReportResult
+	at := s.receivedAt(report.Header)
 	err := s.write(ctx, "apply deployment report", func(ctx context.Context, tx bun.Tx) error {
 		reporting, err := s.admit(ctx, tx, caller, report.Header.SessionID)
 		if err != nil {
@@ -40,7 +41,7 @@ func (s *Store) ApplyDeploymentReport(ctx context.Context, caller server.Identit
 		result = server.DeploymentReportResult{Sequence: report.Header.Sequence, Applied: true}
 		report := report.Clean(reporting.session.ClusterID)
 		if report.Matches(reporting.cluster.DeploymentsDigest) {
-			apply := deploymentReport{tx: tx, report: report, reporting: reporting, at: s.clock()}
+			apply := deploymentReport{tx: tx, report: report, reporting: reporting, at: at}
 			if err := apply.run(ctx, &result); err != nil {
 				return err
 			}
@@ -57,7 +58,8 @@ type deploymentReport struct {
 	tx        bun.Tx
 	report    server.DeploymentReport
 	reporting *reporting
-	at        time.Time
+	// at is when the report came in.
+	at time.Time
 }
 
 func (r *deploymentReport) run(ctx context.Context, result *server.DeploymentReportResult) error {

@@ -39,6 +39,7 @@ func (s *Store) ApplyPodReport(ctx context.Context, caller server.Identity, repo
 		return server.PodReportResult{}, err
 	}
 	var result server.PodReportResult
+	at := s.receivedAt(report.Header)
 	err := s.write(ctx, "apply pod report", func(ctx context.Context, tx bun.Tx) error {
 		reporting, err := s.admit(ctx, tx, caller, report.Header.SessionID)
 		if err != nil {
@@ -48,7 +49,6 @@ func (s *Store) ApplyPodReport(ctx context.Context, caller server.Identity, repo
 			result = server.PodReportResult{Sequence: reporting.session.PodSequence}
 			return nil
 		}
-		at := s.clock()
 		result, err = applyPods(ctx, tx, reporting.session.ClusterID, report, at)
 		if err != nil {
 			return err

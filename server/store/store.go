@@ -99,6 +99,14 @@ func (s *Store) Ping(ctx context.Context) error {
 // clock returns the time of receipt as both databases keep it.
 func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
+// receivedAt is when a report came in (R3).
+func (s *Store) receivedAt(header server.ReportHeader) time.Time {
+	if header.ReceivedAt.IsZero() {
+		return s.clock()
+	}
+	return header.ReceivedAt.UTC().Truncate(time.Microsecond)
+}
+
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Transactions that lose against another are run again this often, with a pause
