@@ -10,6 +10,8 @@ LINT := $(GO) tool -modfile=hack/tools/golangci-lint/go.mod golangci-lint
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # Passed to go test, as TESTARGS='-run TestR5 -v'.
 TESTARGS ?=
+# Where generated files are.
+GENERATED := api config hack/localcluster/crds reporter sdk server worker
 # Passed to the reporter's benchmark, as BENCHARGS='--pods 1000 --window 20s'.
 BENCHARGS ?=
 # Passed to the demo, as ARGS='--kubeconfig $(HOME)/.kube/config'.
@@ -25,7 +27,6 @@ help: ## Show this help.
 
 .PHONY: demo
 demo: announce build localcluster ## Run the whole system on a real local control plane, with a sample application; Ctrl-C ends it.
-	@assets="$$(bin/localcluster assets)"; ln -sf "$$assets/kubectl" bin/kubectl
 	@bin/demo $(ARGS)
 
 .PHONY: announce
@@ -34,7 +35,8 @@ announce:
 	@echo "until a sample application runs. The first time it builds all of Kubernetes, which takes ten minutes and more."
 
 .PHONY: demo-clean
-demo-clean: ## Remove the demo's state.
+demo-clean: localcluster ## Remove the state of a demo that has ended.
+	@[ ! -e .demo/cluster/localcluster.lock ] || bin/localcluster clean --dir .demo/cluster
 	rm -rf .demo
 
 .PHONY: test
@@ -44,7 +46,7 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 	export KUBEBUILDER_ASSETS LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
 	export KUBE_CACHE_MUTATION_DETECTOR=true; \
 	echo "Testing the local cluster"; \
-	$(GO) -C hack/localcluster test -p 1 -timeout 30m $(TESTARGS) ./...; \
+	$(GO) -C hack/localcluster test -race -p 1 -timeout 30m $(TESTARGS) ./...; \
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v initdb >/dev/null || \
 		echo "SKIPPED: the tests on PostgreSQL, whose programs are not installed (apt-get install postgresql)"; \
 	command -v chromium >/dev/null || echo "SKIPPED: the page in a browser, unless another Chromium is there (apt-get install chromium)"; \
@@ -127,6 +129,7 @@ build-installer: ## Write what deploy applies into dist/install.yaml.
 
 .PHONY: build
 build: ## Build the manager, the server, styrminctl and the demo into bin.
+	@echo "Building the manager, the server, styrminctl and the demo"
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/manager ./cmd
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/styrmin-server ./cmd/server
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/styrminctl ./cmd/styrminctl
@@ -134,6 +137,7 @@ build: ## Build the manager, the server, styrminctl and the demo into bin.
 
 .PHONY: localcluster
 localcluster: ## Build the program that runs the local control plane into bin.
+	@echo "Building the program that runs the local control plane"
 	$(GO) -C hack/localcluster build -trimpath -o $(CURDIR)/bin/localcluster .
 
 .PHONY: generate
@@ -160,9 +164,10 @@ lint: ## Run golangci-lint, import rules included.
 
 .PHONY: drift
 drift: generate manifests ## Fail when generated files are not what the sources say.
-	@git diff --exit-code -- api config reporter sdk server worker && \
-		test -z "$$(git status --porcelain -- api config reporter sdk server worker)" || \
-		{ git status --short -- api config reporter sdk server worker; echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
+	$(GO) -C hack/localcluster generate ./crds
+	@git diff --exit-code -- $(GENERATED) && \
+		test -z "$$(git status --porcelain -- $(GENERATED))" || \
+		{ git status --short -- $(GENERATED); echo "Generated files differ from their sources: run 'make generate manifests' and commit the result." >&2; exit 1; }
 
 .PHONY: clean
 clean: ## Remove what was built here; the cache of the control plane stays.

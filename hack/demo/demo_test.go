@@ -28,25 +28,79 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("the demo is not built, run 'make test': %v", err)
 	}
 	dir := t.TempDir()
-	for _, start := range []string{"first", "second"} {
-		t.Run(start+" start", func(t *testing.T) {
-			began := time.Now()
-			demo, lines := startDemo(t, dir)
-			t.Logf("everything was up after %.0fs", time.Since(began).Seconds())
-			checkOrder(t, lines)
-			tryCurl(t, lines)
-			tryStyrminctl(t, lines)
-			stopDemo(t, demo, dir)
-		})
+	t.Run("first start", func(t *testing.T) {
+		demo, lines := startDemo(t, dir)
+		checkOrder(t, lines)
+		stopDemo(t, demo, dir)
+	})
+	t.Run("second start", func(t *testing.T) {
+		demo, lines := startDemo(t, dir)
+		checkOrder(t, lines)
+		tryAll(t, lines)
+		stopDemo(t, demo, dir)
+	})
+}
+
+// TestDemoOnAnExistingCluster uses a cluster with a Flux of its own, as a person
+// would who has one.
+func TestDemoOnAnExistingCluster(t *testing.T) {
+	kubeconfig := startExisting(t)
+	dir := t.TempDir()
+	demo, lines := startDemo(t, dir, "--kubeconfig", kubeconfig, "--image", "registry.example/anything:1")
+	checkOrder(t, lines)
+	if first := lines[lineWith(t, lines, "--kubeconfig")]; !strings.HasPrefix(first, "  kubectl ") {
+		t.Errorf("want the person's own kubectl in: %s", first)
 	}
+	answer := shell(t, "bin/kubectl --kubeconfig "+kubeconfig+" get pods -A -o jsonpath='{..image}'")
+	if n := strings.Count(answer, "registry.example/anything:1"); n < 4 {
+		t.Errorf("want four pods of the image, got the images %s", answer)
+	}
+	stopDemo(t, demo, dir)
+}
+
+// startExisting starts a cluster that looks as if someone else had made it.
+func startExisting(t *testing.T) (kubeconfig string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cluster := exec.CommandContext(ctx, "../../bin/localcluster", "up", "--dir", t.TempDir(), "--charts-address", "127.0.0.1:0")
+	cluster.Stderr = os.Stderr
+	cluster.Cancel = func() error { return cluster.Process.Signal(os.Interrupt) }
+	stdout, err := cluster.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cluster.Wait()
+	})
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the cluster did not get ready: %v", err)
+	}
+	var kubectl string
+	for _, field := range strings.Fields(ready) {
+		switch name, value, _ := strings.Cut(field, "="); name {
+		case "KUBECONFIG":
+			kubeconfig = value
+		case "kubectl":
+			kubectl = value
+		}
+	}
+	// Without this label its Flux counts as not ours.
+	shell(t, kubectl+" --kubeconfig "+kubeconfig+" label crd helmreleases.helm.toolkit.fluxcd.io localcluster.styrmin.io/installed-")
+	return kubeconfig
 }
 
 // startDemo starts the demo and reads its output to the last line of explanation.
-func startDemo(t *testing.T, dir string) (*exec.Cmd, []string) {
+func startDemo(t *testing.T, dir string, args ...string) (*exec.Cmd, []string) {
 	t.Helper()
+	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
-	demo := exec.CommandContext(ctx, "bin/demo", "--dir", dir, "--listen", "127.0.0.1:0", "--charts-address", "127.0.0.1:0")
+	demo := exec.CommandContext(ctx, "bin/demo", append(args, "--dir", dir, "--listen", "127.0.0.1:0", "--charts-address", "127.0.0.1:0")...)
 	demo.Dir, demo.Stderr = "../..", os.Stderr
 	// It ends its programs itself, when a test fails too.
 	demo.Cancel = func() error { return demo.Process.Signal(os.Interrupt) }
@@ -63,6 +117,7 @@ func startDemo(t *testing.T, dir string) (*exec.Cmd, []string) {
 		lines = append(lines, scanner.Text())
 		if strings.HasPrefix(scanner.Text(), lastLine) {
 			go func() { _, _ = io.Copy(io.Discard, stdout) }()
+			t.Logf("everything was up after %.0fs", time.Since(began).Seconds())
 			return demo, lines
 		}
 	}
@@ -76,7 +131,7 @@ func checkOrder(t *testing.T, lines []string) {
 	text := strings.Join(lines, "\n")
 	at := 0
 	for _, part := range []string{
-		"Waiting for the sample", "RUNNING, 4 of 4 pods ready", "Server ", "Admin token ", "bin/kubectl --kubeconfig", "curl -s", "bin/styrminctl", lastLine,
+		"Waiting for the sample", "RUNNING, 4 of 4 pods ready", "Server ", "Admin token ", "kubectl --kubeconfig", "curl -s", "bin/styrminctl", lastLine,
 	} {
 		next := strings.Index(text[at:], part)
 		if next < 0 {
@@ -86,25 +141,49 @@ func checkOrder(t *testing.T, lines []string) {
 	}
 }
 
-// tryCurl runs the curl command that the demo shows.
-func tryCurl(t *testing.T, lines []string) {
+// tryAll runs every command that the demo shows to try, in its order.
+func tryAll(t *testing.T, lines []string) {
 	t.Helper()
-	first := lineWith(t, lines, "curl -s")
-	answer := shell(t, strings.TrimSuffix(lines[first], `\`)+lines[first+1])
-	if n := strings.Count(answer, `"ready":true`); n != 4 {
-		t.Errorf("want four ready pods, got %s", answer)
+	shown := strings.Join(lines[lineWith(t, lines, "Try, in another terminal")+1:len(lines)-1], "\n")
+	shown = strings.ReplaceAll(shown, "\\\n", "")
+	export := ""
+	tried := 0
+	for line := range strings.Lines(shown) {
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "export "):
+			export = line
+		default:
+			answer := shell(t, export+"\n"+line+` || echo "ended with $?"`)
+			if tried == len(answers) {
+				t.Fatalf("the answer to %q is not known", line)
+			}
+			for _, want := range answers[tried] {
+				if !strings.Contains(answer, want) {
+					t.Errorf("want %q in the answer to %q, got:\n%s", want, line, answer)
+				}
+			}
+			if failed := strings.Contains(answer, "ended with "); failed != slices.Contains(answers[tried], "ended with ") {
+				t.Errorf("%q: failed is %v:\n%s", line, failed, answer)
+			}
+			tried++
+		}
+	}
+	if tried != len(answers) {
+		t.Errorf("%d commands are shown, want %d", tried, len(answers))
 	}
 }
 
-// tryStyrminctl reads the sample as the demo shows it; after its upgrade.
-func tryStyrminctl(t *testing.T, lines []string) {
-	t.Helper()
-	answer := shell(t, lines[lineWith(t, lines, "export ")]+"\n"+lines[lineWith(t, lines, "bin/styrminctl deployments get")])
-	for _, want := range []string{"RUNNING", sampleUpgrade} {
-		if !strings.Contains(answer, want) {
-			t.Errorf("want %s in:\n%s", want, answer)
-		}
-	}
+// answers are parts of what the commands that the demo shows print, in their order.
+var answers = [][]string{
+	{"prod-shop", "shop-server", "shop-database-0", "Running"},
+	{`"ready":true`, `"status":"RUNNING"`},
+	{"RUNNING", sampleUpgrade}, // deployments get
+	{"RUNNING"},                // scale
+	{"does-not-exist", "ended with "},
+	{"RUNNING"}, // apply, mended
+	{"DELETED"}, // delete
 }
 
 func lineWith(t *testing.T, lines []string, part string) int {

@@ -42,7 +42,10 @@ func run(ctx context.Context, args []string) (err error) {
 	dir := fs.String("dir", ".demo", "Folder that holds the demo's state.")
 	listen := fs.String("listen", "127.0.0.1:8080", "Address of the server.")
 	charts := fs.String("charts-address", "127.0.0.1:8879", "Address of the local chart repository.")
-	kubeconfig := fs.String("kubeconfig", "", "An existing cluster to use instead of a local one.")
+	kubeconfig := fs.String("kubeconfig", "", "An existing cluster to use instead of a local one, with an administrator's rights. "+
+		"If Flux runs in it, --charts-address has to be one that Flux reaches.")
+	image := fs.String("image", "", "Image of the sample's containers, that the pods of an existing cluster can run. "+
+		"Those of the sample exist on the local cluster alone.")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -70,11 +73,15 @@ func run(ctx context.Context, args []string) (err error) {
 			err = fmt.Errorf("not everything ended cleanly: %w", failed)
 		}
 	}()
-	shop := &sample{system: s, file: filepath.Join(*dir, "shop.yaml")}
+	shop := &sample{system: s, file: filepath.Join(*dir, "shop.yaml"), image: *image}
 	if err := shop.setUp(ctx); err != nil {
 		return orStopped(ctx, err)
 	}
-	tellWhatToTry(s, shop, *dir)
+	kubectl, err := linkKubectl(s)
+	if err != nil {
+		return err
+	}
+	tellWhatToTry(s, shop, kubectl, *dir)
 	return s.Wait(ctx)
 }
 
@@ -86,14 +93,31 @@ func orStopped(ctx context.Context, err error) error {
 	return err
 }
 
-func tellWhatToTry(s *system.System, shop *sample, dir string) {
+// linkKubectl puts the local cluster's kubectl beside the other programs and
+// returns how to call it: on an existing cluster, by the person's own.
+func linkKubectl(s *system.System) (string, error) {
+	const link = "bin/kubectl"
+	if s.Kubectl == "" {
+		return "kubectl", nil
+	}
+	target, err := filepath.Abs(s.Kubectl)
+	if err != nil {
+		return "", err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	return link, os.Symlink(target, link)
+}
+
+func tellWhatToTry(s *system.System, shop *sample, kubectl, dir string) {
 	fmt.Printf(`
 Server       %[1]s (the page; sign in with the admin token), GraphQL at %[1]s/graphql
 Admin token  %[2]s
 
 Try, in another terminal in this folder:
 
-  bin/kubectl --kubeconfig %[3]s get sd,pods -A
+  %[6]s --kubeconfig %[3]s get sd,pods -A
   curl -s %[1]s/graphql -H "Authorization: Bearer $(cat %[2]s)" -H 'Content-Type: application/json' \
     -d '{"query": "{ podStatuses { namespace name status ready containers { reason message } } deployments { name status statusMessage } }"}'
 
@@ -101,12 +125,12 @@ Try, in another terminal in this folder:
   bin/styrminctl deployments get shop
   bin/styrminctl deployments scale shop server=5 --wait
   # Break its image, see why the wait fails, and mend it:
-  sed s/shop-server:2.4.1/does-not-exist:1/ %[4]s | bin/styrminctl deployments apply -f - --wait
+  sed 's#server: {image: .*#server: {image: "registry.example/does-not-exist:1"}#' %[4]s | bin/styrminctl deployments apply -f - --wait
   bin/styrminctl deployments apply -f %[4]s --wait
   bin/styrminctl deployments delete shop --yes --wait
 
 Logs are in %[5]s. Ctrl-C ends everything; the next make demo goes on from there, make demo-clean forgets it.
-`, s.ServerURL, relative(s.AdminTokenFile), relative(s.Kubeconfig), shop.file, filepath.Join(dir, "logs"))
+`, s.ServerURL, relative(s.AdminTokenFile), relative(s.Kubeconfig), shop.file, filepath.Join(dir, "logs"), kubectl)
 }
 
 // relative shortens a path below the working folder.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 	sampleUpgrade   = "2.5.0"
 )
 
+// sampleImage is how the sample names an image.
+var sampleImage = regexp.MustCompile(`\{image: "[^"]*"\}`)
+
 // runningTimeout is how long the sample may take to show in the server's answers
 // once its changes have finished.
 const runningTimeout = time.Minute
@@ -34,6 +38,8 @@ type sample struct {
 	system *system.System
 	// file is the sample with the chart repository of this demo.
 	file string
+	// image replaces those of the sample, unless it is empty.
+	image string
 }
 
 // setUp makes the sample where it is not, and waits until the server sees it run.
@@ -44,6 +50,9 @@ func (d *sample) setUp(ctx context.Context) error {
 		return err
 	}
 	adapted := strings.ReplaceAll(string(text), sampleCharts, d.system.ChartsURL)
+	if d.image != "" {
+		adapted = sampleImage.ReplaceAllLiteralString(adapted, fmt.Sprintf("{image: %q}", d.image))
+	}
 	//nolint:gosec // The folder is the person's own.
 	if err := os.WriteFile(d.file, []byte(adapted), 0o600); err != nil {
 		return err

@@ -25,9 +25,11 @@ const stopTimeout = 20 * time.Second
 type Process struct {
 	name string
 	log  string
-	cmd  *exec.Cmd
-	done chan struct{}
-	err  error
+	// logStart is how long the log was already, with what earlier ones wrote.
+	logStart int64
+	cmd      *exec.Cmd
+	done     chan struct{}
+	err      error
 }
 
 // startProcess starts a program whose standard error, and standard output
@@ -38,6 +40,10 @@ func startProcess(name, dir string, stdout, stderr io.Writer, program string, ar
 	if err != nil {
 		return nil, fmt.Errorf("opening the log of %s: %w", name, err)
 	}
+	before, err := log.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the log of %s: %w", name, err), log.Close())
+	}
 	// The caller says when the process ends (Stop, Kill), not a context.
 	cmd := exec.Command(program, args...) //nolint:gosec,noctx // The programs are ours; see above.
 	cmd.Stdout, cmd.Stderr = tee(log, stdout), tee(log, stderr)
@@ -45,7 +51,7 @@ func startProcess(name, dir string, stdout, stderr io.Writer, program string, ar
 	// which then ends the others in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 
-	p := &Process{name: name, log: path, cmd: cmd, done: make(chan struct{})}
+	p := &Process{name: name, log: path, logStart: before.Size(), cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// Linux sends Pdeathsig when the starting thread ends, so it has to last.
@@ -70,6 +76,15 @@ func tee(log, also io.Writer) io.Writer {
 		return log
 	}
 	return io.MultiWriter(log, also)
+}
+
+// output is what the program has written so far.
+func (p *Process) output() ([]byte, error) {
+	content, err := os.ReadFile(filepath.Clean(p.log))
+	if err != nil || int64(len(content)) < p.logStart {
+		return nil, err
+	}
+	return content[p.logStart:], nil
 }
 
 // Done is closed when the program has ended.

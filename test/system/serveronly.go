@@ -4,14 +4,9 @@
 package system
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 )
 
 // StartServerOnly starts the server alone, on a port that it picks itself, and
@@ -22,18 +17,7 @@ func StartServerOnly(ctx context.Context, opts Options) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.server, err = startProcess("server", s.logDir(), nil, nil, opts.Server,
-		"--listen", "127.0.0.1:0",
-		"--metrics-listen", "",
-		"--database", "sqlite:"+filepath.Join(opts.Dir, "styrmin.db"),
-		"--admin-token-file", s.AdminTokenFile)
-	if err != nil {
-		return nil, err
-	}
-	err = s.server.waitUntil(ctx, func(context.Context) (err error) {
-		s.ServerURL, err = servedAddress(s.server.log)
-		return err
-	})
+	err = s.startServer(ctx, "--listen", "127.0.0.1:0", "--metrics-listen", "")
 	if err == nil {
 		err = s.registerCluster(ctx)
 	}
@@ -41,22 +25,6 @@ func StartServerOnly(ctx context.Context, opts Options) (*System, error) {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return s, nil
-}
-
-// servedAddress finds in the server's log where it serves.
-func servedAddress(log string) (string, error) {
-	content, err := os.ReadFile(filepath.Clean(log))
-	if err != nil {
-		return "", err
-	}
-	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
-		var line struct{ Msg, Address string }
-		// A line that is not whole yet is none.
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "Serving" {
-			return "http://" + line.Address, nil
-		}
-	}
-	return "", errors.New("it does not serve yet")
 }
 
 // StartAgent starts a manager program beside this system with these flags. Its

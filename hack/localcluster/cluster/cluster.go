@@ -80,19 +80,22 @@ func start(ctx context.Context, l layout, picked ports, options Options, s *supe
 	if err != nil {
 		return err
 	}
-	kubeconfig := l.kubeconfig()
-	if options.Kubeconfig == "" {
-		err = startCluster(ctx, l, picked, options, s)
-	} else {
-		kubeconfig, err = filepath.Abs(options.Kubeconfig)
-		if err == nil {
-			err = useCluster(ctx, kubeconfig, l, picked, options, s)
+	if options.Kubeconfig != "" {
+		kubeconfig, err := filepath.Abs(options.Kubeconfig)
+		if err != nil {
+			return err
 		}
+		if err := useCluster(ctx, kubeconfig, l, picked, options, s); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(options.Ready, "ready: KUBECONFIG=%s charts=%s\n", kubeconfig, chartsURL)
+		return err
 	}
+	paths, err := startCluster(ctx, l, picked, options, s)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(options.Ready, "ready: KUBECONFIG=%s charts=%s\n", kubeconfig, chartsURL)
+	_, err = fmt.Fprintf(options.Ready, "ready: KUBECONFIG=%s charts=%s kubectl=%s\n", l.kubeconfig(), chartsURL, paths[binaries.Kubectl])
 	return err
 }
 
@@ -105,34 +108,35 @@ func useCluster(ctx context.Context, kubeconfig string, l layout, picked ports, 
 	return startFlux(ctx, c, fluxSetup{layout: l, ports: picked, options: options, kubeconfig: kubeconfig}, s)
 }
 
-// startCluster starts a cluster of our own and waits until pods can run and releases can be made on it.
-func startCluster(ctx context.Context, l layout, picked ports, options Options, s *supervisor) error {
+// startCluster starts a cluster of our own and waits until pods can run and releases can be made on it. It returns where
+// its programs are.
+func startCluster(ctx context.Context, l layout, picked ports, options Options, s *supervisor) (map[binaries.Binary]string, error) {
 	store, err := binaries.Open(ctx, options.Progress)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	paths, err := store.Ensure(ctx, binaries.All()...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	started := time.Now()
 	_, _ = fmt.Fprintln(options.Progress, "Starting the cluster (about 7 seconds)…")
 	plane, err := newControlPlane(l, picked, paths)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := plane.startAPIServer(ctx, s); err != nil {
-		return err
+		return nil, err
 	}
 	c, err := clientFor(l.kubeconfig())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := prepareNodes(ctx, c, options.Nodes); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.startTier(plane.controllerManager(), plane.scheduler(), plane.kwok()); err != nil {
-		return err
+		return nil, err
 	}
 	// The error of the first part that fails ends the wait for the others.
 	parts, partsCtx := errgroup.WithContext(ctx)
@@ -141,10 +145,10 @@ func startCluster(ctx context.Context, l layout, picked ports, options Options, 
 		return startFlux(partsCtx, c, fluxSetup{layout: l, ports: picked, options: options, kubeconfig: l.config(fluxUser)}, s)
 	})
 	if err := parts.Wait(); err != nil {
-		return err
+		return nil, err
 	}
 	_, _ = fmt.Fprintf(options.Progress, "Starting the cluster… done in %s\n", time.Since(started).Round(100*time.Millisecond))
-	return nil
+	return paths, nil
 }
 
 // serveCharts serves the sample charts until the context ends and returns the repository's URL.

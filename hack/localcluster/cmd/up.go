@@ -19,7 +19,7 @@ func newUp() *cobra.Command {
 		Use:   "up",
 		Short: "Run a cluster until it is interrupted",
 		Long: "Run a cluster until it is interrupted (SIGINT, SIGTERM). When all is up, one line on the standard output " +
-			"says so: ready: KUBECONFIG=… charts=…\n\n" +
+			"says so: ready: KUBECONFIG=… charts=… kubectl=…\n\n" +
 			cluster.HelmControllerVariable + " and " + cluster.SourceControllerVariable +
 			" name real Flux controllers to run instead of the built-in one.",
 		Args: cobra.NoArgs,
