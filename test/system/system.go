@@ -8,15 +8,20 @@ package system
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -54,6 +59,9 @@ type System struct {
 	Client client.Client
 	// Kubeconfig and ChartsURL are the cluster's.
 	Kubeconfig, ChartsURL string
+	// Kubectl is the path of the local cluster's kubectl; empty for an existing
+	// cluster.
+	Kubectl string
 	// ServerURL, and the files with the tokens of its admin and the agent.
 	ServerURL, AdminTokenFile, AgentTokenFile string
 	// ClusterID is the cluster's id on the server.
@@ -153,8 +161,8 @@ func (s *System) startCluster(ctx context.Context) error {
 	return s.connect()
 }
 
-// readReadyLine looks for «ready: KUBECONFIG=… charts=…» and goes on reading
-// after it, so that the writer never blocks.
+// readReadyLine looks for «ready: KUBECONFIG=… charts=… kubectl=…» and goes on
+// reading after it, so that the writer never blocks.
 func (s *System) readReadyLine(stdout io.Reader) error {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -168,6 +176,8 @@ func (s *System) readReadyLine(stdout io.Reader) error {
 				s.Kubeconfig = value
 			case "charts":
 				s.ChartsURL = value
+			case "kubectl":
+				s.Kubectl = value
 			}
 		}
 		go func() { _, _ = io.Copy(io.Discard, stdout) }()
@@ -193,27 +203,49 @@ func (s *System) connect() error {
 }
 
 // StartServer starts the server, on the address that it had before.
-func (s *System) StartServer(ctx context.Context) error {
-	if s.ServerURL == "" {
-		address, err := freeAddress(ctx, s.opts.Listen)
-		if err != nil {
-			return err
-		}
-		s.opts.Listen, s.ServerURL = address, "http://"+address
-	}
-	var err error
-	if s.serverMetrics, err = freeAddress(ctx, "127.0.0.1:0"); err != nil {
+func (s *System) StartServer(ctx context.Context) (err error) {
+	if s.opts.Listen, err = freeAddress(ctx, s.opts.Listen); err != nil {
 		return err
 	}
-	s.server, err = startProcess("server", s.logDir(), nil, nil, s.opts.Server,
-		"--listen", s.opts.Listen,
-		"--metrics-listen", s.serverMetrics,
+	return s.startServer(ctx, "--listen", s.opts.Listen, "--metrics-listen", "127.0.0.1:0")
+}
+
+// startServer starts the server with these addresses and waits until it is ready.
+// Where it serves it says itself: another program may answer at an address that
+// it could not get.
+func (s *System) startServer(ctx context.Context, addresses ...string) (err error) {
+	s.server, err = startProcess("server", s.logDir(), nil, nil, s.opts.Server, append(addresses,
 		"--database", "sqlite:"+filepath.Join(s.opts.Dir, "styrmin.db"),
-		"--admin-token-file", s.AdminTokenFile)
+		"--admin-token-file", s.AdminTokenFile)...)
 	if err != nil {
 		return err
 	}
-	return s.server.waitUntil(ctx, func(ctx context.Context) error { return s.get(ctx, s.ServerURL+"/readyz") })
+	return s.server.waitUntil(ctx, func(ctx context.Context) error {
+		serving, err := findServing(s.server)
+		if err != nil {
+			return err
+		}
+		s.ServerURL, s.serverMetrics = "http://"+serving.Address, serving.Metrics
+		return s.get(ctx, s.ServerURL+"/readyz")
+	})
+}
+
+// serving is the line in which the server tells where it serves.
+type serving struct{ Msg, Address, Metrics string }
+
+func findServing(server *Process) (serving, error) {
+	content, err := server.output()
+	if err != nil {
+		return serving{}, err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
+		var line serving
+		// A line that is not whole yet is none.
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "Serving" {
+			return line, nil
+		}
+	}
+	return serving{}, errors.New("it does not serve yet")
 }
 
 // StartManager starts a manager. The one before must have ended.
@@ -287,17 +319,32 @@ func (s *System) Stop() error {
 	return errors.Join(errs...)
 }
 
+// Free ports are taken above those of local clusters and below those that systems
+// give to outgoing connections, which could get a port while its program is away.
+const (
+	firstPort = 30000
+	portCount = 2500
+)
+
 // freeAddress returns address itself, or with a free port where its port is 0.
 func freeAddress(ctx context.Context, address string) (string, error) {
-	if !strings.HasSuffix(address, ":0") {
-		return address, nil
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port != "0" {
+		return address, err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
+	offset := rand.IntN(portCount) //nolint:gosec // It only spreads those who look at the same time.
+	for i := range portCount {
+		free := net.JoinHostPort(host, strconv.Itoa(firstPort+(offset+i)%portCount))
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", free)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("finding a free port: %w", err)
+		}
+		return free, listener.Close()
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String(), nil
+	return "", fmt.Errorf("finding a free port: all from %d to %d are in use", firstPort, firstPort+portCount-1)
 }
 
 func (s *System) get(ctx context.Context, url string) error {
