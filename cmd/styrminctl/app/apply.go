@@ -34,7 +34,8 @@ func newApply(a *app) *cobra.Command {
 		Long: `Create or update deployments from files: StyrminDeployments as YAML or JSON, one or
 several documents in a file. metadata.name and spec.environment name the
 deployment. All documents are checked before the first is applied; unknown fields
-are refused with their file and line.`,
+are refused with their file and line. Where a document changes nothing but the
+version, the hooks that the deployment has for upgrades run.`,
 		Example: `  styrminctl deployments apply -f shop.yaml --wait
   styrminctl deployments apply -f deployments/ --cluster production
   generate-shop | styrminctl deployments apply -f -`,
@@ -60,6 +61,8 @@ type application struct {
 	clusterID string
 	// id of the deployment that it updates; empty: it is to be created.
 	id string
+	// upgradeTo is the version, where that is all that changes.
+	upgradeTo string
 }
 
 func (a *app) apply(ctx context.Context, options *applying) error {
@@ -195,10 +198,42 @@ func (a *app) plan(ctx context.Context, client *sdk.Client, documents []*manifes
 					document.At("metadata.name"), d.Name)
 			}
 			planned.id = d.ID
+			if err := a.planVersion(ctx, client, planned); err != nil {
+				return nil, err
+			}
 		}
 		applications = append(applications, planned)
 	}
 	return applications, nil
+}
+
+// planVersion makes an upgrade, with its hooks, of a document that changes the
+// version alone. An upgrade is made of what is declared when its turn comes, so
+// nothing else must be on its way. It warns where hooks are not run.
+func (a *app) planVersion(ctx context.Context, client *sdk.Client, planned *application) error {
+	deployment, err := client.Deployments.Get(ctx, planned.id)
+	if err != nil {
+		return err
+	}
+	change, err := compareVersions(deployment.Instance, planned.Spec)
+	if err != nil || change.to == "" {
+		return err
+	}
+	atWork, err := newestTask(ctx, client, planned.id, func(task *sdk.Task) bool {
+		return task.Status == sdk.TaskPending || task.Status == sdk.TaskRunning
+	})
+	switch {
+	case err != nil:
+		return err
+	case change.alone && atWork == nil:
+		planned.upgradeTo = change.to
+	case change.hooked && atWork != nil:
+		a.warn("%s: the hooks of upgrades do not run, since task %s is at work on the deployment", planned.At("spec.version"), atWork.ID)
+	case change.hooked:
+		a.warn("%s: the hooks of upgrades do not run, since more changes than the version: "+
+			"to run them, change the version alone", planned.At("spec.version"))
+	}
+	return nil
 }
 
 // targetCluster is the named cluster, or the only one.
@@ -218,10 +253,10 @@ func targetCluster(known clusters, name string) (*sdk.Cluster, error) {
 	return nil, &usageError{fmt.Errorf("there are several clusters: say which one with --cluster: %s", strings.Join(names, ", "))}
 }
 
-// apply creates or updates the deployment.
+// apply creates, updates or upgrades the deployment.
 func (p *application) apply(ctx context.Context, client *sdk.Client) (*change, error) {
 	if p.id != "" {
-		task, err := client.Deployments.Update(ctx, p.id, p.Spec)
+		task, err := p.update(ctx, client)
 		if err != nil {
 			return nil, err
 		}
@@ -234,6 +269,13 @@ func (p *application) apply(ctx context.Context, client *sdk.Client) (*change, e
 		return nil, err
 	}
 	return newChange(p.Name, task.DeploymentID, "created", task), nil
+}
+
+func (p *application) update(ctx context.Context, client *sdk.Client) (*sdk.Task, error) {
+	if p.upgradeTo != "" {
+		return client.Deployments.UpdateVersion(ctx, p.id, p.upgradeTo)
+	}
+	return client.Deployments.Update(ctx, p.id, p.Spec)
 }
 
 // located puts before a refusal of the server where the file says what it

@@ -88,10 +88,64 @@ func TestApplySaysWhereTheFileHasWhatTheServerRefuses(t *testing.T) {
 	w.wantIn("the error", refused.err.String(), path+":20: spec.hooks.upgrade.pre[0].stopComponents[0]: ", `the deployment has no component "web"`, "INVALID_INPUT")
 }
 
+// withoutHooks is a manifest of shop without its last two lines.
+func withoutHooks(manifest string) string {
+	before, _, _ := strings.Cut(manifest, "  hooks:\n")
+	return before
+}
+
+// TestApplyOfAnotherVersionAloneIsAnUpgrade: its hooks run, whether they have run
+// before or not. Where they do not run although the version changes, it says so.
+func TestApplyOfAnotherVersionAloneIsAnUpgrade(t *testing.T) {
+	w := newWorld(t)
+	w.deployed()
+	for _, version := range []string{"2.5.0", "2.6.0"} {
+		upgraded := w.run(ExitOK, "deployments", "apply", "-f", w.file("shop.yaml", shop("shop", "prod", version)), "--wait")
+		if want := "deployment/shop configured\ndeployment/shop is RUNNING\n"; upgraded.out.String() != want {
+			t.Errorf("it printed %q, want %q", upgraded.out.String(), want)
+		}
+		w.wantIn("the transcript", upgraded.err.String(), "Pre-upgrade hook: stop server: succeeded", "Post-upgrade hook: start server: succeeded")
+		if strings.Contains(upgraded.err.String(), "Warning") {
+			t.Errorf("it warned: %s", upgraded.err.String())
+		}
+	}
+	more := strings.Replace(shop("shop", "prod", "2.7.0"), "replicas: 3", "replicas: 4", 1)
+	for name, test := range map[string]struct {
+		manifest string
+		warns    bool
+	}{
+		"with hooks":    {more, true},
+		"without hooks": {withoutHooks(strings.ReplaceAll(more, "2.7.0", "2.8.0")), false},
+	} {
+		updated := w.run(ExitOK, "deployments", "apply", "-f", w.file("shop.yaml", test.manifest), "--wait")
+		if warned := strings.Contains(updated.err.String(), "shop.yaml:7: the hooks of upgrades do not run"); warned != test.warns {
+			t.Errorf("%s: it warned: %t: %s", name, warned, updated.err.String())
+		}
+		if strings.Contains(updated.err.String(), "hook: ") {
+			t.Errorf("%s: hooks ran: %s", name, updated.err.String())
+		}
+	}
+}
+
+// TestApplyOfAnotherVersionIsNoUpgradeWhileOthersAreAtWork: an upgrade would keep
+// what they change.
+func TestApplyOfAnotherVersionIsNoUpgradeWhileOthersAreAtWork(t *testing.T) {
+	w := newWorld(t)
+	w.run(ExitOK, "deployments", "apply", "-f", w.file("shop.yaml", shop("shop", "prod", "1")))
+	w.agent.Claim(t).CarryOut()
+	w.run(ExitOK, "deployments", "scale", "shop", "server=7")
+	updated := w.run(ExitOK, "deployments", "apply", "-f", w.file("shop.yaml", shop("shop", "prod", "2")))
+	w.wantIn("the warning", updated.err.String(), "Warning: ", "the hooks of upgrades do not run, since task ")
+	w.agent.Claim(t).CarryOut()
+	w.agent.Claim(t).CarryOut()
+	got := w.run(ExitOK, "deployments", "get", "shop")
+	w.wantIn("the deployment", got.out.String(), "3 replicas")
+}
+
 func TestAFailedChangeEndsWithItsReasonAndThePods(t *testing.T) {
 	w := newWorld(t)
 	w.deployed()
-	path := w.file("broken.yaml", shop("shop", "prod", sdktest.BrokenVersion))
+	path := w.file("broken.yaml", withoutHooks(shop("shop", "prod", sdktest.BrokenVersion)))
 	failed := w.run(ExitFailed, "deployments", "apply", "-f", path, "--wait")
 	w.wantIn("the error", failed.err.String(),
 		`Error: deployment/shop: step "Install or upgrade the HelmRelease" failed: Helm upgrade failed: timed out waiting for the condition`,
