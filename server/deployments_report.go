@@ -25,7 +25,18 @@ type DeploymentRows struct {
 	// Reported are the deployments that the report is about, with all their rows.
 	// Unchanged ones are among them: what a report means depends on the tasks too.
 	Reported map[string][]DeploymentStatus
+	// Unread are rows that stay as they are, their last-report time included: the
+	// report holds their objects, but in a form that cannot be kept (R15).
+	Unread   []DeploymentStatus
 	Rejected []RejectedRow
+
+	unreadable unreadable
+}
+
+// Absent tells whether a complete report shows that the deployment has no object.
+func (rows *DeploymentRows) Absent(deploymentID string) bool {
+	return rows.Reported[deploymentID] == nil && !rows.unreadable.mayBeOf(deploymentID) &&
+		!slices.ContainsFunc(rows.Unread, func(s DeploymentStatus) bool { return s.DeploymentID == deploymentID })
 }
 
 // Settled tells whether the report can say nothing new of the deployment: it
@@ -87,6 +98,7 @@ func (r *DeploymentReport) Apply(stored []DeploymentStatus, foreign map[string]b
 		key := status.Key()
 		if reason := whyObjectIsRejected(&status, kept[key], foreign); reason != "" {
 			rows.Rejected = append(rows.Rejected, RejectedRow{Namespace: status.Namespace, Name: status.Name, Reason: reason})
+			rows.unreadable = append(rows.unreadable, status)
 			continue
 		}
 		kept[key] = true
@@ -103,10 +115,13 @@ func (r *DeploymentReport) Apply(stored []DeploymentStatus, foreign map[string]b
 	for i := range stored {
 		switch {
 		case kept[stored[i].Key()]:
-		case r.Header.Complete:
-			rows.Deletes = append(rows.Deletes, stored[i])
-		default:
+		case !r.Header.Complete:
 			rows.alsoSpeaks(stored[i])
+		case rows.unreadable.mayHold(&stored[i]):
+			rows.Unread = append(rows.Unread, stored[i])
+			rows.alsoSpeaks(stored[i])
+		default:
+			rows.Deletes = append(rows.Deletes, stored[i])
 		}
 	}
 	return rows, nil
@@ -121,8 +136,8 @@ func ByDeployment(statuses []DeploymentStatus) map[string][]DeploymentStatus {
 	return groups
 }
 
-// alsoSpeaks adds the row that an incomplete report leaves to the deployment
-// that the report is about, so that the report does not decide which of the
+// alsoSpeaks adds a row that the report leaves as it is to the deployment that
+// the report is about, so that the report does not decide which of the
 // objects prevails by what it happens to hold.
 func (rows *DeploymentRows) alsoSpeaks(status DeploymentStatus) {
 	if group, reported := rows.Reported[status.DeploymentID]; reported {

@@ -16,8 +16,9 @@ import (
 // FuzzR1Rows lets a cluster change at random and reports it in every way that
 // the contract allows, with reports that are lost, repeated, late and not whole.
 // After each complete report that the server asks nothing about, its rows are
-// exactly the cluster; a report that is not newer changes nothing (R2), and one
-// that is not complete deletes nothing (R1).
+// exactly the cluster, but for what the report held in a form that cannot be
+// read: of that they are what they were (R15). A report that is not newer changes
+// nothing (R2), and one that is not complete deletes nothing (R1).
 func FuzzR1Rows(f *testing.F) {
 	for i := range 40 {
 		var moves []byte
@@ -88,7 +89,11 @@ func (g *rowGame) change() {
 func (g *rowGame) pods(namespace string, names []string) []PodStatus {
 	pods := make([]PodStatus, 0, len(names))
 	for _, name := range names {
-		pods = append(pods, PodStatus{Name: name, UID: g.cluster[namespace][name]})
+		pod := PodStatus{Name: name, UID: g.cluster[namespace][name]}
+		if g.draw(16) == 1 {
+			pod.UID = ""
+		}
+		pods = append(pods, pod)
 	}
 	return pods
 }
@@ -130,13 +135,14 @@ func (g *rowGame) reportPods() {
 	if g.draw(8) == 0 {
 		return // lost on the way
 	}
+	before := maps.Clone(g.rows)
 	resend := g.apply(report)
 	if g.late != nil && g.draw(3) == 0 {
 		g.apply(*g.late)
 	}
 	g.late = &report
 	if report.Header.Complete && len(resend) == 0 {
-		g.wantRows()
+		g.wantRows(before, report)
 	}
 	if g.draw(8) == 0 {
 		return // the answer is lost on its way back
@@ -208,12 +214,25 @@ func (g *rowGame) fingerprint(key PodKey, uid string) PodFingerprint {
 	return fingerprint
 }
 
-// wantRows: the rows are exactly the cluster.
-func (g *rowGame) wantRows() {
+// wantRows: the rows are exactly the cluster, and of what could not be read those
+// of before.
+func (g *rowGame) wantRows(before map[PodKey]string, report PodReport) {
 	want := map[PodKey]string{}
 	for namespace, pods := range g.cluster {
 		for name, uid := range pods {
 			want[PodKey{namespace, name}] = uid
+		}
+	}
+	for _, sent := range report.Namespaces {
+		for _, pod := range sent.Pods {
+			key := PodKey{sent.Namespace, pod.Name}
+			if pod.UID != "" {
+				continue
+			}
+			delete(want, key)
+			if uid, had := before[key]; had && !slices.Contains(sent.Gone, uid) {
+				want[key] = uid
+			}
 		}
 	}
 	if diff := cmp.Diff(want, g.rows); diff != "" {
@@ -226,9 +245,11 @@ func (g *rowGame) reportObjects() {
 	report := DeploymentReport{Header: ReportHeader{Sequence: g.sequence, Complete: g.draw(4) > 0}, Deployments: []DeploymentStatus{}}
 	for _, name := range slices.Sorted(maps.Keys(g.cluster["n0"])) {
 		if report.Header.Complete || g.draw(2) == 0 {
-			report.Deployments = append(report.Deployments, DeploymentStatus{
-				Namespace: "n0", Name: name, UID: g.cluster["n0"][name], DeploymentID: g.cluster["n0"][name],
-			})
+			object := DeploymentStatus{Namespace: "n0", Name: name, UID: g.cluster["n0"][name], DeploymentID: g.cluster["n0"][name]}
+			if g.draw(16) == 1 {
+				object.UID = ""
+			}
+			report.Deployments = append(report.Deployments, object)
 		}
 	}
 	rows, err := report.Apply(g.objects, nil)
@@ -236,8 +257,10 @@ func (g *rowGame) reportObjects() {
 		g.t.Fatal(err)
 	}
 	after := map[ObjectKey]DeploymentStatus{}
+	before := map[string]string{}
 	for _, object := range g.objects {
 		after[object.Key()] = object
+		before[object.Name] = object.UID
 	}
 	for _, gone := range rows.Deletes {
 		delete(after, gone.Key())
@@ -256,9 +279,13 @@ func (g *rowGame) reportObjects() {
 	for _, object := range g.objects {
 		got[object.Name] = object.UID
 	}
-	want := g.cluster["n0"]
-	if want == nil {
-		want = map[string]string{}
+	want := map[string]string{}
+	for _, object := range report.Deployments {
+		if object.UID != "" {
+			want[object.Name] = object.UID
+		} else if uid, had := before[object.Name]; had {
+			want[object.Name] = uid
+		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		g.t.Errorf("the objects after a complete report (-cluster +rows):\n%s", diff)

@@ -174,19 +174,23 @@ func (r *PodReport) Apply(digests NamespaceDigests, stored map[PodKey]StoredPod)
 			changes.Rejected = append(changes.Rejected, RejectedRow{Reason: "the namespace has no name"})
 			continue
 		}
+		rejected := len(changes.Rejected)
 		kept, err := changes.upsert(ns, stored)
 		if err != nil {
 			return PodChanges{}, err
 		}
 		if r.Header.Complete {
 			changes.remove(ns, action, kept, stored)
+		}
+		// What an incomplete report leaves, or one of which rows were rejected, is
+		// nobody's whole state.
+		changes.Digests[ns.Namespace] = nil
+		if r.Header.Complete && len(changes.Rejected) == rejected {
 			changes.Digests[ns.Namespace] = &ns.Digest
-		} else {
-			// What an incomplete report leaves is nobody's whole state.
-			changes.Digests[ns.Namespace] = nil
 		}
 	}
-	if r.Header.Complete {
+	// One without a name may be any that is not listed.
+	if r.Header.Complete && !reported[""] {
 		for namespace := range digests {
 			if !reported[namespace] {
 				changes.DropNamespaces = append(changes.DropNamespaces, namespace)
@@ -198,15 +202,18 @@ func (r *PodReport) Apply(digests NamespaceDigests, stored map[PodKey]StoredPod)
 }
 
 // upsert adds the pods of a namespace that differ from their rows and returns
-// the keys of all that are kept.
+// the keys of all that are there. A pod that is rejected is there as well; one
+// without a name, under the empty name, may be any.
 func (c *PodChanges) upsert(ns NamespacePods, stored map[PodKey]StoredPod) (map[PodKey]bool, error) {
 	kept := make(map[PodKey]bool, len(ns.Pods))
+	var unread []PodKey
 	for _, pod := range ns.Pods {
 		pod.Namespace = ns.Namespace
 		pod = CleanPod(pod)
 		key := PodKey{pod.Namespace, pod.Name}
 		if reason := whyPodIsRejected(pod, kept[key]); reason != "" {
 			c.Rejected = append(c.Rejected, RejectedRow{Namespace: pod.Namespace, Name: pod.Name, Reason: reason})
+			unread = append(unread, key)
 			continue
 		}
 		kept[key] = true
@@ -218,6 +225,9 @@ func (c *PodChanges) upsert(ns NamespacePods, stored map[PodKey]StoredPod) (map[
 			continue
 		}
 		c.Upserts = append(c.Upserts, FingerprintedPod{PodStatus: pod, Fingerprint: fingerprint})
+	}
+	for _, key := range unread {
+		kept[key] = true
 	}
 	return kept, nil
 }
@@ -240,6 +250,9 @@ func (c *PodChanges) remove(ns NamespacePods, action podAction, kept map[PodKey]
 		for _, uid := range ns.Gone {
 			c.Gone = append(c.Gone, GonePod{Namespace: ns.Namespace, UID: CleanText(uid, MaxNameBytes)})
 		}
+		return
+	}
+	if kept[PodKey{Namespace: ns.Namespace}] {
 		return
 	}
 	for key := range stored {

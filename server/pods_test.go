@@ -102,6 +102,25 @@ func TestR1PodReport(t *testing.T) {
 			namespaces: []NamespacePods{{Namespace: "c", Digest: "c2", Base: base("c1"), Pods: []PodStatus{podIn("c", "w", "uw")}}},
 			want:       changes{PodChanges: PodChanges{Resend: []string{"c"}}},
 		},
+		"a pod that cannot be read is there: its row stays, and the namespace is wanted again (R15)": {
+			namespaces: []NamespacePods{{Namespace: "a", Digest: "a2", Pods: []PodStatus{podIn("a", "x", "")}}, {Namespace: "b", Digest: "b1"}},
+			want: changes{PodChanges: PodChanges{
+				Rejected: []RejectedRow{{"a", "x", "the pod has no uid"}}, Deletes: []PodKey{{"a", "y"}}, Digests: NamespaceDigests{"a": nil},
+			}},
+		},
+		"a pod without a name may be any of its namespace (R15)": {
+			namespaces: []NamespacePods{
+				{Namespace: "a", Digest: "a2", Pods: []PodStatus{podIn("a", "", "u"), podIn("a", "w", "uw")}}, {Namespace: "b", Digest: "b2", Pods: []PodStatus{}},
+			},
+			want: changes{Upserts: []string{"a/w uw"}, PodChanges: PodChanges{
+				Rejected: []RejectedRow{{"a", "", "the pod has no name"}}, Deletes: []PodKey{{"b", "z"}},
+				Digests: NamespaceDigests{"a": nil, "b": ptr("b2")},
+			}},
+		},
+		"a namespace without a name may be any that is not listed (R15)": {
+			namespaces: []NamespacePods{{Digest: "1", Pods: []PodStatus{x}}, {Namespace: "b", Digest: "b1"}},
+			want:       changes{PodChanges: PodChanges{Rejected: []RejectedRow{{Reason: "the namespace has no name"}}}},
+		},
 		"a namespace without a name is rejected alone": {
 			incomplete: true,
 			namespaces: []NamespacePods{

@@ -84,7 +84,7 @@ func (r *deploymentReport) run(ctx context.Context, result *server.DeploymentRep
 	if err := reassignPods(ctx, r.tx, r.clusterID(), server.MovedNamespaces(stored, rows.After(stored))); err != nil {
 		return err
 	}
-	if err := r.storeDigest(ctx); err != nil {
+	if err := r.storeDigest(ctx, rows); err != nil {
 		return err
 	}
 	result.Upserted, result.Deleted, result.Rejected = len(rows.Upserts), len(rows.Deletes), rows.Rejected
@@ -152,12 +152,8 @@ func (r *deploymentReport) rowTimes(stored []server.DeploymentStatus) func(*serv
 
 func (r *deploymentReport) storeRows(ctx context.Context, rows server.DeploymentRows, stored []server.DeploymentStatus) error {
 	for gone := range slices.Chunk(rows.Deletes, batch) {
-		list := make(pairs, len(gone))
-		for i := range gone {
-			list[i] = [2]string{gone[i].Namespace, gone[i].Name}
-		}
 		_, err := r.tx.NewDelete().Model((*deploymentStatusRow)(nil)).
-			Where("cluster_id = ?", r.clusterID()).Where("(namespace, name) IN (?)", list).Exec(ctx)
+			Where("cluster_id = ?", r.clusterID()).Where("(namespace, name) IN (?)", objectKeys(gone)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("deleting deployment statuses: %w", err)
 		}
@@ -177,19 +173,30 @@ func (r *deploymentReport) storeRows(ctx context.Context, rows server.Deployment
 	if !r.report.Header.Complete {
 		return nil
 	}
-	_, err := r.tx.NewUpdate().Model((*deploymentStatusRow)(nil)).
-		Set("last_report_at = ?", r.at).Where("cluster_id = ?", r.clusterID()).Exec(ctx)
-	if err != nil {
+	update := r.tx.NewUpdate().Model((*deploymentStatusRow)(nil)).
+		Set("last_report_at = ?", r.at).Where("cluster_id = ?", r.clusterID())
+	if len(rows.Unread) > 0 {
+		update = update.Where("(namespace, name) NOT IN (?)", objectKeys(rows.Unread))
+	}
+	if _, err := update.Exec(ctx); err != nil {
 		return fmt.Errorf("storing the time of the report: %w", err)
 	}
 	return nil
 }
 
-// storeDigest keeps the digest of a complete report and forgets it after an
-// incomplete one, which leaves nobody's whole state.
-func (r *deploymentReport) storeDigest(ctx context.Context) error {
+func objectKeys(objects []server.DeploymentStatus) pairs {
+	list := make(pairs, len(objects))
+	for i := range objects {
+		list[i] = [2]string{objects[i].Namespace, objects[i].Name}
+	}
+	return list
+}
+
+// storeDigest keeps the digest of a complete report and forgets it after one that
+// is not, or of which rows were rejected: those leave nobody's whole state.
+func (r *deploymentReport) storeDigest(ctx context.Context, rows server.DeploymentRows) error {
 	digest := r.report.Digest
-	if !r.report.Header.Complete {
+	if !r.report.Header.Complete || len(rows.Rejected) > 0 {
 		digest = nil
 	}
 	if equal(digest, r.reporting.cluster.DeploymentsDigest) {
@@ -224,7 +231,7 @@ func (r *deploymentReport) applyToDeployments(ctx context.Context, rows server.D
 			if failed != nil {
 				return failed
 			}
-		} else if r.report.Header.Complete {
+		} else if r.report.Header.Complete && rows.Absent(id) {
 			state.ApplyAbsence(r.at, r.at.Add(-r.report.Header.DataAge()))
 		}
 		if err := storeState(ctx, r.tx, before[id], state); err != nil {

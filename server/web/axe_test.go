@@ -36,10 +36,8 @@ const minRules = 10
 // practices.
 func (t *tab) violations() []violation {
 	t.Helper()
-	t.run(chromedp.Evaluate[chromedp.Void](axe))
-	text, err := chromedp.Run(t.ctx, chromedp.Evaluate[string](
-		"axe.run().then(({violations, passes}) => JSON.stringify({violations, passes: passes.length}))", chromedp.EvalAwaitPromise))
-	t.must(err)
+	t.Do(chromedp.Evaluate[chromedp.Void](axe))
+	text := t.Value("axe.run().then(({violations, passes}) => JSON.stringify({violations, passes: passes.length}))")
 	var found struct {
 		Violations []violation
 		Passes     int
@@ -84,19 +82,19 @@ func TestInABrowserEachPageIsAccessible(t *testing.T) {
 		width        int64
 	}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"narrow", "light", 360}} {
 		t.Run(look.name, func(t *testing.T) {
-			page.scheme(look.scheme)
-			page.size(look.width, 800)
+			page.Scheme(look.scheme)
+			page.Size(look.width, 800)
 			for what, address := range addresses {
 				page.visit(address)
-				page.waitFor("document.readyState === 'complete'")
+				page.WaitFor("document.readyState === 'complete'")
 				page.wantAccessible(look.name + ", " + what)
 				s.want(look.name+", "+what+": whether it fits into the window", "true",
-					page.value("document.documentElement.scrollWidth <= innerWidth"))
+					page.Value("document.documentElement.scrollWidth <= innerWidth"))
 			}
 		})
 	}
 	page.visit("/deployments/" + failed)
-	page.run(chromedp.Click(chromedp.CSS("[popovertarget=do-delete]")))
-	page.waitFor("document.querySelector('#do-delete').matches(':popover-open')")
+	page.Do(chromedp.Click(chromedp.CSS("[popovertarget=do-delete]")))
+	page.WaitFor("document.querySelector('#do-delete').matches(':popover-open')")
 	page.wantAccessible("an open form")
 }

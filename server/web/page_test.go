@@ -17,7 +17,7 @@ import (
 // shows waits until the page says something.
 func (t *tab) shows(text string) {
 	t.Helper()
-	t.waitFor("document.body.innerText.includes(" + quoted(text) + ")")
+	t.WaitFor("document.body.innerText.includes(" + quoted(text) + ")")
 }
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `\'`) + "'" }
@@ -25,7 +25,7 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `\'
 // press sends a key to what has the focus.
 func (t *tab) press(keys string) {
 	t.Helper()
-	t.run(chromedp.KeyEvent(keys))
+	t.Do(chromedp.KeyEvent(keys))
 }
 
 func TestInABrowserTextOfTheClusterRunsNothing(t *testing.T) {
@@ -42,8 +42,8 @@ func TestInABrowserTextOfTheClusterRunsNothing(t *testing.T) {
 	for _, address := range []string{"/", "/deployments/uid-evil"} {
 		page.visit(address)
 		page.shows(`<img src=x onerror=alert(1)>`)
-		s.want("the images of "+address, "0", page.value("document.images.length"))
-		s.want("the scripts of "+address, "2", page.value("document.scripts.length"))
+		s.want("the images of "+address, "0", page.Value("document.images.length"))
+		s.want("the scripts of "+address, "2", page.Value("document.scripts.length"))
 	}
 }
 
@@ -66,7 +66,7 @@ func TestInABrowserAChangeAppearsWithinTenSeconds(t *testing.T) {
 	if took := time.Since(began); took > 14*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	s.want("what is said to a screen reader", "shop is FAILED", detail.value("document.getElementById('said').textContent"))
+	s.want("what is said to a screen reader", "shop is FAILED", detail.Value("document.getElementById('said').textContent"))
 }
 
 func TestInABrowserAHiddenTabAsksNothing(t *testing.T) {
@@ -81,13 +81,13 @@ func TestInABrowserAHiddenTabAsksNothing(t *testing.T) {
 		counted.ServeHTTP(w, r)
 	})
 	page := s.open(server.RoleViewer)
-	page.run(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", {configurable: true, value: true})`))
+	page.Do(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", {configurable: true, value: true})`))
 	select {
 	case <-asked:
 		t.Error("a hidden tab asked for news")
 	case <-time.After(11 * time.Second):
 	}
-	page.run(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", {value: false});
+	page.Do(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", {value: false});
 		document.dispatchEvent(new Event("visibilitychange"))`))
 	select {
 	case <-asked:
@@ -107,7 +107,7 @@ func TestInABrowserTheNoticeComesAndGoes(t *testing.T) {
 	s.clock.Advance(61 * time.Second)
 	page.shows("No report from the agent since 2026-11-29T12:00:00Z")
 	s.reports(seen{objects: []server.DeploymentStatus{s.written(task.DeploymentID, "shop", instance, "CreatingHelmRelease", "Deploying")}})
-	page.waitFor("!document.body.innerText.includes('No report from the agent')")
+	page.WaitFor("!document.body.innerText.includes('No report from the agent')")
 }
 
 func TestInABrowserAnUnreachableServerIsSaid(t *testing.T) {
@@ -130,10 +130,10 @@ func TestInABrowserAnUnreachableServerIsSaid(t *testing.T) {
 	})
 	gone <- true
 	page.shows("Server unreachable")
-	s.want("since when the data is", "true", page.value("/What you see is from \\d\\d:\\d\\d:\\d\\d UTC, \\d+ s ago/.test(document.body.innerText)"))
-	s.want("whether the data stays", "true", page.value("document.body.innerText.includes('RUNNING')"))
+	s.want("since when the data is", "true", page.Value("/What you see is from \\d\\d:\\d\\d:\\d\\d UTC, \\d+ s ago/.test(document.body.innerText)"))
+	s.want("whether the data stays", "true", page.Value("document.body.innerText.includes('RUNNING')"))
 	<-gone
-	page.waitFor("document.getElementById('offline').hidden")
+	page.WaitFor("document.getElementById('offline').hidden")
 }
 
 func TestInABrowserTheKeyboardIsEnough(t *testing.T) {
@@ -143,19 +143,19 @@ func TestInABrowserTheKeyboardIsEnough(t *testing.T) {
 	page.visit("/deployments/" + id)
 	page.shows("Upgrade")
 	page.press("\t")
-	s.want("the first stop", "Skip to the content", page.value("document.activeElement.textContent"))
+	s.want("the first stop", "Skip to the content", page.Value("document.activeElement.textContent"))
 	page.press("\r")
-	s.want("where it leads", "#main", page.value("location.hash"))
+	s.want("where it leads", "#main", page.Value("location.hash"))
 	page.focus("Upgrade…")
 	page.press("\r")
-	page.waitFor("document.activeElement.name === 'version'")
+	page.WaitFor("document.activeElement.name === 'version'")
 	page.press("\x1b")
-	page.waitFor("!document.querySelector('#do-upgrade').matches(':popover-open')")
-	s.want("where the focus returns to", "Upgrade…", page.value("document.activeElement.textContent"))
+	page.WaitFor("!document.querySelector('#do-upgrade').matches(':popover-open')")
+	s.want("where the focus returns to", "Upgrade…", page.Value("document.activeElement.textContent"))
 	page.press("\r")
-	page.waitFor("document.activeElement.name === 'version'")
-	page.run(chromedp.Evaluate[chromedp.Void]("document.activeElement.select()"), chromedp.KeyEvent("2.5.0\r"))
-	page.waitFor("location.pathname.startsWith('/tasks/')")
+	page.WaitFor("document.activeElement.name === 'version'")
+	page.Do(chromedp.Evaluate[chromedp.Void]("document.activeElement.select()"), chromedp.KeyEvent("2.5.0\r"))
+	page.WaitFor("location.pathname.startsWith('/tasks/')")
 	page.shows("Upgrade to 2.5.0")
 }
 
@@ -164,7 +164,7 @@ func (t *tab) focus(text string) {
 	t.Helper()
 	for range 40 {
 		t.press("\t")
-		if t.value("document.activeElement.textContent.trim()") == text {
+		if t.Value("document.activeElement.textContent.trim()") == text {
 			return
 		}
 	}
@@ -175,10 +175,10 @@ func TestInABrowserTheFilterFollowsTheWords(t *testing.T) {
 	s, _, _ := everyday(t)
 	page := s.open(server.RoleViewer)
 	page.shows("12 of 12 shown")
-	page.run(chromedp.SendKeys(chromedp.CSS("#q"), "south"))
+	page.Do(chromedp.SendKeys(chromedp.CSS("#q"), "south"))
 	page.shows("2 of 12 shown")
-	page.waitFor("location.search.includes('q=south')")
-	s.want("what has the focus", "q", page.value("document.activeElement.name"))
+	page.WaitFor("location.search.includes('q=south')")
+	s.want("what has the focus", "q", page.Value("document.activeElement.name"))
 }
 
 func TestInABrowserWhatIsUnfoldedStaysSo(t *testing.T) {
@@ -188,13 +188,13 @@ func TestInABrowserWhatIsUnfoldedStaysSo(t *testing.T) {
 	page := s.open(server.RoleViewer)
 	page.visit("/deployments/" + id)
 	page.shows("1 earlier attempt")
-	page.run(chromedp.Click(chromedp.CSS("details[id^=a-] summary")))
-	page.waitFor("document.querySelector('details[id^=a-]').open")
+	page.Do(chromedp.Click(chromedp.CSS("details[id^=a-] summary")))
+	page.WaitFor("document.querySelector('details[id^=a-]').open")
 	object := scene.objects["prod-checkout"]
 	message := "another failure"
 	object.Message = &message
 	scene.put(object)
 	scene.pass(5 * time.Second)
 	page.shows(message)
-	page.waitFor("document.querySelector('details[id^=a-]').open") // It is unfolded again once the new content is in.
+	page.WaitFor("document.querySelector('details[id^=a-]').open") // It is unfolded again once the new content is in.
 }

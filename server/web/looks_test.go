@@ -6,7 +6,6 @@ package web
 import (
 	"flag"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,49 +16,30 @@ import (
 	"github.com/styrmin/styrmin/server"
 )
 
-var screenshots = flag.String("screenshots", "", "folder to write pictures of the page to; empty: none are taken")
-
-var looks = flag.Bool("looks", false, "also write pictures of every state")
+var looks = flag.String("looks", "", "folder to write pictures of every state of the page to; empty: none are taken")
 
 // picture shows the address in a window of the width and writes what it shows.
 func (t *tab) picture(name, address string, width int64, scheme string) {
 	t.Helper()
-	t.size(width, 760)
-	t.scheme(scheme)
+	t.Size(width, 760)
+	t.Scheme(scheme)
 	t.visit(address)
-	t.waitFor("document.readyState === 'complete'")
+	t.WaitFor("document.readyState === 'complete'")
 	t.write(name)
 }
 
 // write writes what the browser shows.
 func (t *tab) write(name string) {
 	t.Helper()
-	image, err := chromedp.Run(t.ctx, chromedp.FullScreenshot(100))
-	t.must(err)
-	t.must(os.MkdirAll(*screenshots, 0o755))
-	t.must(os.WriteFile(filepath.Join(*screenshots, name+".png"), image, 0o644))
-}
-
-// TestScreenshots writes the pictures of the README: make screenshots.
-func TestScreenshots(t *testing.T) {
-	if *screenshots == "" {
-		t.Skip("no -screenshots folder was given")
-	}
-	s, failed, rolling := everyday(t)
-	page := s.open(server.RoleAdmin)
-	page.picture("overview", "/", 1280, "light")
-	page.picture("deployment-failed", "/deployments/"+failed, 1280, "light")
-	page.picture("deployment-rolling-out", "/deployments/"+rolling, 1280, "dark")
-	page.picture("overview-narrow", "/", 390, "dark")
-	page.picture("clusters", "/clusters", 1280, "light")
+	t.Picture(filepath.Join(*looks, name+".png"))
 }
 
 // TestLooks writes a picture of each state, to be looked at.
 func TestLooks(t *testing.T) {
-	if *screenshots == "" || !*looks {
-		t.Skip("-screenshots and -looks were not given")
+	if *looks == "" {
+		t.Skip("no -looks folder was given")
 	}
-	s, failed, _ := everyday(t)
+	s, failed, rolling := everyday(t)
 	view, err := s.store.DeploymentView(t.Context(), failed, 0, 2)
 	s.must(err)
 	scene := newScene(s.at(s.newSite("crowded")))
@@ -76,6 +56,7 @@ func TestLooks(t *testing.T) {
 	page := s.open(server.RoleAdmin)
 	for name, address := range map[string]string{
 		"silent": "/deployments/uid-kiosk", "crowd": "/deployments/" + crowd, "long": "/deployments/uid-" + name,
+		"overview": "/", "clusters": "/clusters", "failed": "/deployments/" + failed, "rolling": "/deployments/" + rolling,
 		"task": "/tasks/" + view.Newest[1], "empty": "/?q=nothing", "gone": "/what", "internal": "/deployments/uid-ingress",
 	} {
 		page.picture(name, address, 1280, "light")
@@ -83,7 +64,7 @@ func TestLooks(t *testing.T) {
 	}
 	page.picture("sign-in", "/sign-in", 1280, "light")
 	page.visit("/deployments/" + failed)
-	page.run(chromedp.Click(chromedp.CSS("[popovertarget=do-scale]")))
+	page.Do(chromedp.Click(chromedp.CSS("[popovertarget=do-scale]")))
 	page.write("form")
 	page.visit("/deployments/" + failed)
 	page.intercept(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
