@@ -15,8 +15,8 @@ import (
 )
 
 // TestTransactionsThatCrossEachOtherBothComeToTheirEnd lets PostgreSQL end one of
-// two transactions, for a deadlock and for a serialisation failure: it is run
-// again, and its caller does not learn of it.
+// two transactions, for a deadlock, a serialisation failure and a row that the
+// other one has stored: it is run again, and its caller does not learn of it.
 func TestTransactionsThatCrossEachOtherBothComeToTheirEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		isolation string
@@ -40,6 +40,19 @@ func TestTransactionsThatCrossEachOtherBothComeToTheirEnd(t *testing.T) {
 			},
 			second: func(ctx context.Context, _ *store.Store, tx bun.Tx, own, _ string) error {
 				_, err := tx.NewRaw("UPDATE clusters SET agent_id = 'x' WHERE id = ?", own).Exec(ctx)
+				return err
+			},
+		},
+		"a row that both store": {
+			// As both see what was before they met, each finds nothing.
+			isolation: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+			first: func(ctx context.Context, _ *store.Store, tx bun.Tx, _, other string) error {
+				var name string
+				return tx.NewRaw("SELECT name FROM clusters WHERE id = ?", other).Scan(ctx, &name)
+			},
+			second: func(ctx context.Context, _ *store.Store, tx bun.Tx, own, _ string) error {
+				_, err := tx.NewRaw(`INSERT INTO tokens (id, name, role, secret_hash, created_at)
+					SELECT ?, 'x', 'VIEWER', 'x', now() WHERE NOT EXISTS (SELECT 1 FROM tokens WHERE secret_hash = 'x')`, own).Exec(ctx)
 				return err
 			},
 		},

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -64,16 +65,20 @@ type postgresDialect struct{}
 
 func (postgresDialect) forUpdate() string { return "UPDATE" }
 
-// The errors by which PostgreSQL ends a transaction that another one crossed.
+// The errors by which PostgreSQL ends a transaction that another one crossed. A
+// unique violation is one of them: each use case looks for the row that it would
+// store twice, so it has met one that was stored after it looked, and that it sees
+// when it runs again.
 const (
 	pgSerializationFailure = "40001"
 	pgDeadlockDetected     = "40P01"
+	pgUniqueViolation      = "23505"
 )
 
 func (postgresDialect) retryable(err error) bool {
 	var failed *pgconn.PgError
 	return errors.As(err, &failed) &&
-		(failed.Code == pgSerializationFailure || failed.Code == pgDeadlockDetected)
+		slices.Contains([]string{pgSerializationFailure, pgDeadlockDetected, pgUniqueViolation}, failed.Code)
 }
 
 // A server that finds another one migrating looks again each second, for five

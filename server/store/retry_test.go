@@ -25,7 +25,8 @@ func TestATransactionThatLostAgainstAnotherIsRunAgain(t *testing.T) {
 		"a serialisation failure goes away": {fails: lost("40001"), times: 2, wantTries: 3},
 		"a deadlock goes away":              {fails: lost("40P01"), times: 1, wantTries: 2},
 		"a deadlock that stays is told":     {fails: lost("40P01"), times: 100, wantTries: maxTries, wantErr: true},
-		"a broken constraint is told":       {fails: lost("23505"), times: 1, wantTries: 1, wantErr: true},
+		"what another has stored is seen":   {fails: lost("23505"), times: 1, wantTries: 2},
+		"a broken constraint is told":       {fails: lost("23503"), times: 1, wantTries: 1, wantErr: true},
 		"any other error is told":           {fails: errors.New("no"), times: 1, wantTries: 1, wantErr: true},
 	} {
 		t.Run(name, func(t *testing.T) {
