@@ -17,11 +17,13 @@ type skewedClock struct {
 	ahead atomic.Int64
 }
 
-func (c *skewedClock) Now() time.Time { return c.RealClock.Now().Add(c.skew()) }
+func (c *skewedClock) Now() time.Time { return c.RealClock.Now().Add(time.Duration(c.ahead.Load())) }
 
 func (c *skewedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-func (c *skewedClock) skew() time.Duration { return time.Duration(c.ahead.Load()) }
+// skewOf is by how much a clock was ahead that has just shown this: by whole
+// minutes. A report that was sent before the clock jumped may arrive after it.
+func skewOf(shown time.Time) time.Duration { return time.Until(shown).Round(time.Minute) }
 
 // TestP2TheAgentsClockIsWrong is case D06 on the whole way: what counts is how
 // old the data is, and not what the agent's clock shows.
@@ -38,7 +40,7 @@ func TestP2TheAgentsClockIsWrong(t *testing.T) {
 			s := newScenario(t, sharedConfig(t))
 			wrong := &skewedClock{}
 			wrong.ahead.Store(int64(tc.ahead))
-			s.skew = wrong.skew
+			s.skew = skewOf
 			stays, changes, goes, shop := s.shop()
 			s.startAgent(s.config, agentOptions{interval: quick, clock: wrong})
 			s.shown(startWithin, stays, changes, goes, shop)

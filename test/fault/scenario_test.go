@@ -31,8 +31,8 @@ type scenario struct {
 	server    *system.System
 	gateway   *gateway
 	truth     *truth
-	// skew is by how much the agents' clocks are ahead.
-	skew func() time.Duration
+	// skew is by how much an agent's clock was ahead that has just shown this.
+	skew func(shown time.Time) time.Duration
 }
 
 func newScenario(t *testing.T, config *rest.Config) *scenario {
@@ -40,7 +40,7 @@ func newScenario(t *testing.T, config *rest.Config) *scenario {
 	s := &scenario{
 		t: t, config: config, cluster: newClient(t, config),
 		truth: &truth{changes: map[subject][]change{}},
-		skew:  func() time.Duration { return 0 },
+		skew:  func(time.Time) time.Duration { return 0 },
 	}
 	s.namespace = s.createNamespace()
 	var err error
@@ -75,7 +75,7 @@ func (s *scenario) lies(r *report) []string {
 	if err != nil {
 		return []string{"the server does not show what it has: " + err.Error()}
 	}
-	provenAt := r.Variables.Report.ObservedAt.Add(-s.skew())
+	provenAt := r.Variables.Report.ObservedAt.Add(-s.skew(r.Variables.Report.SentAt))
 	lies := s.truth.lies(r.OperationName, v, provenAt)
 	if ahead := v.freshUntil().Sub(provenAt); ahead > maxTransit {
 		lies = append(lies, fmt.Sprintf("it is shown as current up to %s later than it was proven", ahead))
