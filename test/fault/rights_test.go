@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +79,8 @@ func TestP3AListOfOneKindIsForbidden(t *testing.T) {
 	}
 }
 
+var addUser sync.Mutex
+
 // limitedUser makes a user with the declared rights, and returns its role.
 func (s *scenario) limitedUser() (*rbacv1.ClusterRole, *rest.Config) {
 	s.t.Helper()
@@ -91,6 +94,8 @@ func (s *scenario) limitedUser() (*rbacv1.ClusterRole, *rest.Config) {
 		s.must(s.cluster.Create(s.t.Context(), object))
 	}
 	s.setRights(role, "")
+	addUser.Lock() // envtest numbers the users' certificates without a lock.
+	defer addUser.Unlock()
 	user, err := shared.env.AddUser(envtest.User{Name: s.namespace}, nil)
 	s.must(err)
 	return role, user.Config()
