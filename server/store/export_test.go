@@ -5,6 +5,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"github.com/uptrace/bun"
 )
@@ -18,4 +19,18 @@ func (s *Store) Write(ctx context.Context, do func(context.Context, bun.Tx) erro
 func (s *Store) LockCluster(ctx context.Context, tx bun.Tx, id string) error {
 	_, err := s.lockCluster(ctx, tx, id)
 	return err
+}
+
+// AfterEachRead calls do after each statement that reads outside a use case that
+// writes.
+func (s *Store) AfterEachRead(do func()) { s.reader = s.reader.WithQueryHook(afterRead(do)) }
+
+type afterRead func()
+
+func (afterRead) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (do afterRead) AfterQuery(_ context.Context, event *bun.QueryEvent) {
+	if strings.HasPrefix(event.Query, "SELECT") {
+		do()
+	}
 }

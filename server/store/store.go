@@ -141,10 +141,15 @@ func (s *Store) tryWrite(ctx context.Context, do func(context.Context, bun.Tx) e
 	}
 }
 
-// read runs a use case that changes nothing.
+// snapshot is a transaction whose statements all see the same moment. SQLite's
+// always do, and its driver needs no level.
+var snapshot = sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+
+// read runs a use case that changes nothing in one transaction, so that what one
+// statement finds and another one adds to it belong together.
 func (s *Store) read(ctx context.Context, useCase string, do func(context.Context, bun.IDB) error) error {
 	started := time.Now()
-	err := do(ctx, s.reader)
+	err := s.reader.RunInTx(ctx, &snapshot, func(ctx context.Context, tx bun.Tx) error { return do(ctx, tx) })
 	s.observe(useCase, time.Since(started), err)
 	return wrap(useCase, err)
 }
