@@ -65,6 +65,10 @@ type postgresDialect struct{}
 
 func (postgresDialect) forUpdate() string { return "UPDATE" }
 
+func (postgresDialect) lockTable(table string) string {
+	return "LOCK TABLE " + table + " IN SHARE ROW EXCLUSIVE MODE"
+}
+
 // The errors by which PostgreSQL ends a transaction that another one crossed. A
 // unique violation is one of them: each use case looks for the row that it would
 // store twice, so it has met one that was stored after it looked, and that it sees

@@ -67,6 +67,8 @@ type sqliteDialect struct{}
 // A writing transaction takes the file's one write lock when it begins.
 func (sqliteDialect) forUpdate() string { return "" }
 
+func (sqliteDialect) lockTable(string) string { return "" }
+
 func (sqliteDialect) retryable(err error) bool {
 	var failed *sqlite.Error
 	return errors.As(err, &failed) && failed.Code()&0xff == sqlite3.SQLITE_BUSY

@@ -50,6 +50,9 @@ type dialect interface {
 	// forUpdate is the clause that locks a selected row until the transaction
 	// ends; empty where a writing transaction excludes all others.
 	forUpdate() string
+	// lockTable is the statement that keeps all others from writing to a table
+	// until the transaction ends; empty where a writing transaction does.
+	lockTable(table string) string
 	// retryable tells whether the transaction failed for a reason that goes away
 	// by running it again.
 	retryable(err error) bool

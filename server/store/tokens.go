@@ -28,6 +28,14 @@ func (r *tokenRow) token() server.Token {
 	return server.Token{ID: r.ID, Name: r.Name, Role: r.Role, ClusterID: r.ClusterID, CreatedAt: r.CreatedAt}
 }
 
+// revokedTokenRow is what is kept of a token that was revoked.
+type revokedTokenRow struct {
+	bun.BaseModel `bun:"table:revoked_tokens,alias:r"`
+
+	SecretHash string `bun:",pk"`
+	RevokedAt  time.Time
+}
+
 // Identify returns the caller whose token has the secret. An unknown secret is
 // UNAUTHENTICATED. The hash is looked up, never compared byte by byte: how long
 // that takes tells nothing about another token's secret.
@@ -59,27 +67,67 @@ func (s *Store) CreateToken(ctx context.Context, name string, role server.Role) 
 	return row.token(), secret, nil
 }
 
-// EnsureAdminToken keeps the secret as an admin token unless it is one already.
-func (s *Store) EnsureAdminToken(ctx context.Context, name, secret string) error {
-	row := tokenRow{
+// TakeAdminToken makes the secret that of an admin token, unless it is one
+// already. One that was revoked stays revoked: taken is false then.
+func (s *Store) TakeAdminToken(ctx context.Context, name, secret string) (taken bool, err error) {
+	row := s.adminToken(name, secret)
+	err = s.write(ctx, "take admin token", func(ctx context.Context, tx bun.Tx) error {
+		if err := s.lockTokens(ctx, tx); err != nil {
+			return err
+		}
+		revoked, err := tx.NewSelect().Model((*revokedTokenRow)(nil)).Where("secret_hash = ?", row.SecretHash).Exists(ctx)
+		if err != nil {
+			return fmt.Errorf("looking for revoked tokens: %w", err)
+		}
+		if taken = !revoked; revoked {
+			return nil
+		}
+		_, err = tx.NewInsert().Model(row).On("CONFLICT (secret_hash) DO NOTHING").Exec(ctx)
+		return err
+	})
+	return taken, err
+}
+
+// FirstAdminToken makes an admin token of the secret that newSecret returns, where
+// there is none yet; else it returns an empty secret. Of servers that start at
+// once, one makes it.
+func (s *Store) FirstAdminToken(ctx context.Context, name string, newSecret func() (string, error)) (secret string, err error) {
+	err = s.write(ctx, "first admin token", func(ctx context.Context, tx bun.Tx) error {
+		secret = ""
+		if err := s.lockTokens(ctx, tx); err != nil {
+			return err
+		}
+		exists, err := tx.NewSelect().Model((*tokenRow)(nil)).Where("role = ?", server.RoleAdmin).Exists(ctx)
+		if err != nil || exists {
+			return err
+		}
+		if secret, err = newSecret(); err != nil {
+			return err
+		}
+		_, err = tx.NewInsert().Model(s.adminToken(name, secret)).Exec(ctx)
+		return err
+	})
+	return secret, err
+}
+
+func (s *Store) adminToken(name, secret string) *tokenRow {
+	return &tokenRow{
 		ID: newID(), Name: name, Role: server.RoleAdmin,
 		SecretHash: server.HashSecret(secret), CreatedAt: s.clock(),
 	}
-	return s.write(ctx, "ensure admin token", func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewInsert().Model(&row).On("CONFLICT (secret_hash) DO NOTHING").Exec(ctx)
-		return err
-	})
 }
 
-// HasAdminToken tells whether anyone can administer the server.
-func (s *Store) HasAdminToken(ctx context.Context) (bool, error) {
-	var exists bool
-	err := s.read(ctx, "has admin token", func(ctx context.Context, db bun.IDB) error {
-		var err error
-		exists, err = db.NewSelect().Model((*tokenRow)(nil)).Where("role = ?", server.RoleAdmin).Exists(ctx)
-		return err
-	})
-	return exists, err
+// lockTokens keeps others from adding and revoking tokens until the transaction
+// ends.
+func (s *Store) lockTokens(ctx context.Context, tx bun.Tx) error {
+	statement := s.dialect.lockTable("tokens")
+	if statement == "" {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("locking the tokens: %w", err)
+	}
+	return nil
 }
 
 // Tokens returns the tokens of viewers and admins, oldest first.
@@ -98,33 +146,31 @@ func (s *Store) Tokens(ctx context.Context) ([]server.Token, error) {
 	return tokens, nil
 }
 
-// RevokeToken deletes a viewer's or an admin's token. An unknown one is
+// RevokeToken deletes a viewer's or an admin's token, for good. An unknown one is
 // NOT_FOUND, the last admin's token a CONFLICT: no one could make another.
 func (s *Store) RevokeToken(ctx context.Context, id string) error {
 	return s.write(ctx, "revoke token", func(ctx context.Context, tx bun.Tx) error {
-		// All admin tokens are locked, so that two calls do not revoke the last two.
-		var admins []tokenRow
-		query := tx.NewSelect().Model(&admins).Where("role = ?", server.RoleAdmin).Order("id")
-		if clause := s.dialect.forUpdate(); clause != "" {
-			query = query.For(clause)
+		// Two calls must not revoke the last two.
+		if err := s.lockTokens(ctx, tx); err != nil {
+			return err
 		}
-		if err := query.Scan(ctx); err != nil {
-			return fmt.Errorf("reading the admin tokens: %w", err)
+		row := new(tokenRow)
+		err := tx.NewSelect().Model(row).Where("id = ?", id).Where("cluster_id IS NULL").Scan(ctx)
+		if err != nil {
+			return found(err, "token", id)
 		}
-		if len(admins) == 1 && admins[0].ID == id {
+		admins, err := tx.NewSelect().Model((*tokenRow)(nil)).Where("role = ?", server.RoleAdmin).Count(ctx)
+		if err != nil {
+			return fmt.Errorf("counting the admin tokens: %w", err)
+		}
+		if row.Role == server.RoleAdmin && admins == 1 {
 			return &server.Error{Code: server.CodeConflict, Field: "tokenId", Message: "this is the last admin token: create another one first"}
 		}
-		result, err := tx.NewDelete().Model((*tokenRow)(nil)).
-			Where("id = ?", id).Where("cluster_id IS NULL").Exec(ctx)
-		if err != nil {
+		if _, err := tx.NewInsert().Model(&revokedTokenRow{SecretHash: row.SecretHash, RevokedAt: s.clock()}).Exec(ctx); err != nil {
+			return fmt.Errorf("noting the token as revoked: %w", err)
+		}
+		if _, err := tx.NewDelete().Model(row).WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("deleting the token: %w", err)
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return fmt.Errorf("counting the rows: %w", err)
-		}
-		if n == 0 {
-			return server.NotFound("token", id)
 		}
 		return nil
 	})

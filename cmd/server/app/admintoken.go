@@ -10,7 +10,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/go-logr/logr"
 
 	"github.com/styrmin/styrmin/server"
 	"github.com/styrmin/styrmin/server/store"
@@ -20,34 +23,47 @@ import (
 const firstTokenName = "first-admin"
 
 // ensureAdminToken makes sure that someone can administer the server: with the
-// token of the file, or without one with a token that is printed once.
-func ensureAdminToken(ctx context.Context, db *store.Store, file string, out io.Writer) error {
+// token of the file, or without one with a token that is printed once. A token
+// is made only where the server has no admin token yet.
+func ensureAdminToken(ctx context.Context, db *store.Store, file string, log logr.Logger, out io.Writer) error {
 	if file != "" {
-		secret, err := tokenFromFile(file)
-		if err != nil {
+		if err := useTokenFile(ctx, db, file, log); err != nil {
 			return fmt.Errorf("--admin-token-file: %w", err)
 		}
-		return db.EnsureAdminToken(ctx, firstTokenName, secret)
+		return nil
 	}
-	exists, err := db.HasAdminToken(ctx)
-	if err != nil || exists {
-		return err
-	}
-	_, secret, err := db.CreateToken(ctx, firstTokenName, server.RoleAdmin)
-	if err != nil {
+	secret, err := db.FirstAdminToken(ctx, firstTokenName, func() (string, error) { return server.NewSecret(), nil })
+	if err != nil || secret == "" {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "The first admin token, shown this once:\n\n  %s\n\n", secret)
 	return err
 }
 
-// tokenFromFile reads the token of the file. A file that does not exist is made,
-// for the eyes of its owner alone.
-func tokenFromFile(path string) (string, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // The operator of the server names the file.
+// useTokenFile makes the file's token an admin token, whichever the server has
+// already, but not one that was revoked. A file that does not exist is made with
+// the first admin token.
+func useTokenFile(ctx context.Context, db *store.Store, path string, log logr.Logger) error {
+	secret, err := readTokenFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return newTokenFile(path)
+		secret, err = db.FirstAdminToken(ctx, firstTokenName, func() (string, error) { return newTokenFile(path) })
+		if err == nil && secret == "" {
+			log.Info("The file of --admin-token-file does not exist and is not made: the server has an admin token", "path", path)
+		}
+		return err
 	}
+	if err != nil {
+		return err
+	}
+	taken, err := db.TakeAdminToken(ctx, firstTokenName, secret)
+	if err == nil && !taken {
+		log.Info("WARNING: the token of --admin-token-file was revoked and stays so: put another one there", "path", path)
+	}
+	return err
+}
+
+func readTokenFile(path string) (string, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // The operator of the server names the file.
 	if err != nil {
 		return "", err
 	}
@@ -58,16 +74,22 @@ func tokenFromFile(path string) (string, error) {
 	return secret, nil
 }
 
+// newTokenFile makes the file with a new token, for the eyes of its owner alone.
+// The file appears with all that it holds: a server that is ended before that
+// makes it at its next start, and one that is ended after it reads it.
 func newTokenFile(path string) (string, error) {
-	//nolint:gosec // The operator of the server names the file.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	secret := server.NewSecret()
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return "", err
 	}
-	secret := server.NewSecret()
 	_, err = fmt.Fprintln(file, secret)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", fmt.Errorf("writing %s: %w", path, err)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("writing %s: %w", path, err), os.Remove(file.Name()))
 	}
 	return secret, nil
 }

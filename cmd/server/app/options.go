@@ -25,8 +25,8 @@ type Options struct {
 	MetricsListen string
 	// Database names the database: sqlite:PATH or postgres://….
 	Database string
-	// AdminTokenFile holds the first admin token and is made where it does not
-	// exist. Empty: the first token is printed once.
+	// AdminTokenFile holds an admin token; where it does not exist it is made with
+	// the first one. Empty: the first token is printed once.
 	AdminTokenFile string
 	// TLSCertFile and TLSKeyFile are PEM files; both or none.
 	TLSCertFile, TLSKeyFile string
@@ -50,7 +50,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Database, "database", "sqlite:styrmin.db",
 		"where everything is kept: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME")
 	flags.StringVar(&o.AdminTokenFile, "admin-token-file", "",
-		"file that holds the first admin token; made on the first start when it does not exist (default: the token is printed once)")
+		"file that holds an admin token, until that is revoked; where it does not exist, it is made with the first one (default: that is printed once)")
 	flags.StringVar(&o.TLSCertFile, "tls-cert-file", "", "PEM file with the server's certificate; needs --tls-key-file. A new one is used without a restart")
 	flags.StringVar(&o.TLSKeyFile, "tls-key-file", "", "PEM file with the certificate's key; needs --tls-cert-file")
 	flags.DurationVar(&o.ReportInterval, "report-interval", 0,

@@ -62,7 +62,7 @@ func (p *Program) start(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("--database: %w", err)
 	}
-	if err := ensureAdminToken(ctx, p.store, p.options.AdminTokenFile, out); err != nil {
+	if err := ensureAdminToken(ctx, p.store, p.options.AdminTokenFile, p.log, out); err != nil {
 		return err
 	}
 	registry.MustRegister(&stateCollector{store: p.store, log: p.log})
