@@ -52,6 +52,12 @@ func start() (context.Context, error) {
 	return browser, chromedp.Do(browser)
 }
 
+// Installed tells whether there is a browser.
+func Installed() bool {
+	_, err := find()
+	return err == nil
+}
+
 // find returns the program of an installed Chromium.
 func find() (string, error) {
 	var err error
@@ -75,7 +81,7 @@ type Tab struct {
 // Where no Chromium is installed the test is skipped.
 func Open(t testing.TB) *Tab {
 	t.Helper()
-	if _, err := find(); err != nil {
+	if !Installed() {
 		t.Skip("no Chromium is installed (Debian's package is chromium): the page is not tried in a browser")
 	}
 	browser, err := chromium()

@@ -28,6 +28,12 @@ func TestMainPath(t *testing.T) {
 	bystanders := makeBystanders(t)
 	eventually(t, 2*time.Minute, "the sample runs, with all pods healthy",
 		all(runsNewest, hasHealthyPods("server", 3), hasHealthyPods("database", 1)))
+	shop, err := sys.Deployment(t.Context(), sampleName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watched := watchPage(t, shop.ID)
+	watched.hasStatus("RUNNING")
 
 	t.Run("scaling a component shows the new pods within 10 s of their being ready", func(t *testing.T) {
 		change(t, `[{"op": "replace", "path": "/spec/components/0/replicas", "value": 5}]`)
@@ -47,6 +53,7 @@ func TestMainPath(t *testing.T) {
 			}
 			return nil
 		})
+		watched.shows("Server unreachable")
 		if err := sys.StartServer(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -58,13 +65,14 @@ func TestMainPath(t *testing.T) {
 		if now := sys.ManagerProcess().Pid(); now != manager {
 			t.Errorf("the manager was restarted: pid %d, before %d", now, manager)
 		}
+		watched.showsNot("Server unreachable")
 	})
 
 	t.Run("the manager killed: the last state stays, and a new one deletes nothing", func(t *testing.T) {
 		sys.ManagerProcess().Kill()
-		watched, stop := context.WithCancel(t.Context())
+		watching, stop := context.WithCancel(t.Context())
 		dropped := make(chan error, 1)
-		go func() { dropped <- watchRows(watched, 4) }()
+		go func() { dropped <- watchRows(watching, 4) }()
 		if err := sys.StartManager(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -91,11 +99,15 @@ func TestMainPath(t *testing.T) {
 	t.Run("a broken image shows the pods' reason and the deployment as FAILED", func(t *testing.T) {
 		setImage(t, "registry.example/does-not-exist:1")
 		eventually(t, 2*time.Minute, "the deployment is FAILED", all(hasStatus("FAILED"), hasPodWithReason("ErrImagePull", "ImagePullBackOff")))
+		watched.hasStatus("FAILED")
+		watched.shows("does-not-exist")
 	})
 
 	t.Run("mending the image shows RUNNING again", func(t *testing.T) {
 		setImage(t, "registry.example/shop-server:2.4.2")
 		eventually(t, 3*time.Minute, "the deployment runs again", all(runsNewest, hasHealthyPods("server", 3)))
+		watched.hasStatus("RUNNING")
+		watched.showsNot("does-not-exist")
 	})
 
 	t.Run("deleting removes every row and every object, and nothing else", func(t *testing.T) {
@@ -104,6 +116,7 @@ func TestMainPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, 2*time.Minute, "nothing is left", all(hasNothingLeft, hasNoRows))
+		watched.hasStatus("DELETED")
 		for _, object := range bystanders {
 			if err := sys.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 				t.Errorf("what the operator did not make is gone: %v", err)

@@ -43,8 +43,11 @@ func TestW1TasksThroughTheAPI(t *testing.T) {
 	id, created := createStore(t)
 	waitForTask(t, created, "SUCCEEDED", "")
 	eventually(t, time.Minute, "the store runs", storeHas(id, "RUNNING", "2.4.1"))
+	watched := watchPage(t, id)
+	watched.hasStatus("RUNNING")
 
 	t.Run("an upgrade that is killed in its pre hook is RUNNING only when its task has finished", func(t *testing.T) {
+		watched.record()
 		upgrade := changeStore(t, id, `updateDeploymentVersion(id: $id, version: "2.5.0")`)
 		early := watchForRunning(t, id, upgrade)
 		eventually(t, time.Minute, "the hook's task has written that the server is to stop", func(ctx context.Context) error {
@@ -71,16 +74,21 @@ func TestW1TasksThroughTheAPI(t *testing.T) {
 		if err := early(); err != nil {
 			t.Error(err)
 		}
+		watched.shows("2.5.0")
+		watched.hasStatus("RUNNING")
+		watched.neverRanEarly()
 	})
 
 	t.Run("jobs run in its namespace, and one that fails says why", func(t *testing.T) {
 		waitForTask(t, changeStore(t, id, `runJob(deploymentId: $id, job: "migrate")`), "SUCCEEDED", "")
 		waitForTask(t, changeStore(t, id, `runJob(deploymentId: $id, job: "break")`), "FAILED", "container main: ")
+		watched.shows("container main: ")
 	})
 
 	t.Run("it is deleted with all that is its own", func(t *testing.T) {
 		waitForTask(t, changeStore(t, id, "deleteDeployment(id: $id)"), "SUCCEEDED", "")
 		eventually(t, time.Minute, "it is DELETED", storeHas(id, "DELETED", "2.5.0"))
+		watched.hasStatus("DELETED")
 		err := sys.Client.Get(t.Context(), client.ObjectKey{Name: storeObject}, &corev1.Namespace{})
 		if !apierrors.IsNotFound(err) {
 			t.Errorf("its namespace is left: %v", err)
