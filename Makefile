@@ -69,13 +69,15 @@ fuzz: ## Let random calls and reports try the server's rules, FUZZTIME for each 
 		$(GO) test ./server -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done
 
-# Where the pictures of the page go, and what is passed to the test that takes them.
-SCREENSHOTS ?= docs/img
-SCREENSHOTARGS ?=
-
 .PHONY: screenshots
-screenshots: ## Take the pictures of the page that the README shows; needs Chromium.
-	$(GO) test ./server/web -count=1 -run 'TestScreenshots|TestLooks' -screenshots $(abspath $(SCREENSHOTS)) $(SCREENSHOTARGS)
+screenshots: localcluster ## Take the README's pictures of the page, of the system on the local cluster; needs Chromium.
+	@bin/localcluster build
+	@export KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
+	$(GO) test ./test/e2e -count=1 -run TestScreenshots -v -screenshots $(CURDIR)/docs/img
+
+.PHONY: looks
+looks: ## Take a picture of every state of the page into dist/looks, to be looked at; needs Chromium.
+	$(GO) test ./server/web -count=1 -run TestLooks -looks $(CURDIR)/dist/looks
 
 .PHONY: bench-page
 bench-page: ## Measure the page: 1,000 deployments, and 500 pods of one.

@@ -40,7 +40,7 @@ type task struct {
 // the API alone: the agent's worker runs the flows. It is upgraded with hooks that
 // stop and start its server, and the manager is killed in the middle of that.
 func TestW1TasksThroughTheAPI(t *testing.T) {
-	id, created := createStore(t)
+	id, created := createLikeSample(t, storeName, storeEnvironment)
 	waitForTask(t, created, "SUCCEEDED", "")
 	eventually(t, time.Minute, "the store runs", storeHas(id, "RUNNING", "2.4.1"))
 	watched := watchPage(t, id)
@@ -48,7 +48,7 @@ func TestW1TasksThroughTheAPI(t *testing.T) {
 
 	t.Run("an upgrade that is killed in its pre hook is RUNNING only when its task has finished", func(t *testing.T) {
 		watched.record()
-		upgrade := changeStore(t, id, `updateDeploymentVersion(id: $id, version: "2.5.0")`)
+		upgrade := changeDeployment(t, id, `updateDeploymentVersion(id: $id, version: "2.5.0")`)
 		early := watchForRunning(t, id, upgrade)
 		eventually(t, time.Minute, "the hook's task has written that the server is to stop", func(ctx context.Context) error {
 			store := &styrminv1.StyrminDeployment{}
@@ -80,13 +80,13 @@ func TestW1TasksThroughTheAPI(t *testing.T) {
 	})
 
 	t.Run("jobs run in its namespace, and one that fails says why", func(t *testing.T) {
-		waitForTask(t, changeStore(t, id, `runJob(deploymentId: $id, job: "migrate")`), "SUCCEEDED", "")
-		waitForTask(t, changeStore(t, id, `runJob(deploymentId: $id, job: "break")`), "FAILED", "container main: ")
+		waitForTask(t, changeDeployment(t, id, `runJob(deploymentId: $id, job: "migrate")`), "SUCCEEDED", "")
+		waitForTask(t, changeDeployment(t, id, `runJob(deploymentId: $id, job: "break")`), "FAILED", "container main: ")
 		watched.shows("container main: ")
 	})
 
 	t.Run("it is deleted with all that is its own", func(t *testing.T) {
-		waitForTask(t, changeStore(t, id, "deleteDeployment(id: $id)"), "SUCCEEDED", "")
+		waitForTask(t, changeDeployment(t, id, "deleteDeployment(id: $id)"), "SUCCEEDED", "")
 		eventually(t, time.Minute, "it is DELETED", storeHas(id, "DELETED", "2.5.0"))
 		watched.hasStatus("DELETED")
 		err := sys.Client.Get(t.Context(), client.ObjectKey{Name: storeObject}, &corev1.Namespace{})
@@ -96,9 +96,9 @@ func TestW1TasksThroughTheAPI(t *testing.T) {
 	})
 }
 
-// createStore makes a deployment like the sample, with hooks and jobs, and returns
-// its id and the task.
-func createStore(t *testing.T) (id, taskID string) {
+// createLikeSample makes a deployment like the sample, with hooks and jobs, and
+// returns its id and the task.
+func createLikeSample(t *testing.T, name, environment string) (id, taskID string) {
 	t.Helper()
 	objects, err := system.Load("../../config/samples/shop.yaml")
 	if err != nil {
@@ -117,9 +117,9 @@ func createStore(t *testing.T) (id, taskID string) {
 		}}
 	}
 	for path, value := range map[string]any{
-		"environment":                  storeEnvironment,
-		"targetNamespace":              storeObject,
-		"helmRelease.releaseName":      storeName,
+		"environment":                  environment,
+		"targetNamespace":              environment + "-" + name,
+		"helmRelease.releaseName":      name,
 		"helmRelease.chart.repository": sys.ChartsURL,
 		"services":                     []any{},
 		"jobs":                         []any{job("migrate", "registry.example/migrations:1"), job("break", "registry.example/migrations-fails:1")},
@@ -135,7 +135,7 @@ func createStore(t *testing.T) (id, taskID string) {
 	}{}
 	err = sys.Query(t.Context(), `mutation ($cluster: ID!, $name: String!, $environment: String!, $spec: JSON!) {
 		task: createDeployment(input: {name: $name, clusterId: $cluster, environment: $environment, spec: $spec}) { id deploymentId } }`,
-		map[string]any{"cluster": sys.ClusterID, "name": storeName, "environment": storeEnvironment, "spec": spec}, &answer)
+		map[string]any{"cluster": sys.ClusterID, "name": name, "environment": environment, "spec": spec}, &answer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +150,8 @@ func setNested(object map[string]any, value any, path ...string) {
 	object[path[len(path)-1]] = value
 }
 
-// changeStore asks for a change and returns its task.
-func changeStore(t *testing.T, id, call string) string {
+// changeDeployment asks for a change and returns its task.
+func changeDeployment(t *testing.T, id, call string) string {
 	t.Helper()
 	answer := struct{ Task struct{ ID string } }{}
 	if err := sys.Query(t.Context(), "mutation ($id: ID!) { task: "+call+" { id } }", map[string]any{"id": id}, &answer); err != nil {
