@@ -91,6 +91,10 @@ func find(results []result, contender string, pods, rate int) *result {
 	return nil
 }
 
+// goalPods is from how many pods on the goals count: with fewer the fixed cost of
+// the proofs is a large part of a small whole.
+const goalPods = 10_000
+
 // goals writes how the reporter stands to the informer baseline and to what is
 // asked of it.
 func goals(results []result) string {
@@ -107,7 +111,7 @@ func goals(results []result) string {
 	for i := range results {
 		own := &results[i]
 		plain := find(results, informerBaseline, own.Pods, own.Rate)
-		if own.Contender != ours || plain == nil {
+		if own.Contender != ours || plain == nil || own.Pods < goalPods {
 			continue
 		}
 		if part, ok := memory[own.Pods]; ok {
