@@ -22,10 +22,7 @@ func (s *Store) CreateDeployment(ctx context.Context, caller server.Identity, de
 	target := "cluster/" + declared.ClusterID + "/" + declared.ObjectName()
 	call := idempotentCall{caller: caller, target: target, key: key, arguments: declared, at: s.clock()}
 	var task *server.Task
-	err := s.write(ctx, "create deployment", func(ctx context.Context, tx bun.Tx) error {
-		if _, err := s.lockCluster(ctx, tx, declared.ClusterID); err != nil {
-			return err
-		}
+	err := s.writeIn(ctx, "create deployment", declared.ClusterID, func(ctx context.Context, tx bun.Tx, _ *clusterRow) error {
 		var err error
 		task, err = call.once(ctx, tx, func() (*server.Task, error) {
 			if err := checkNameIsFree(ctx, tx, declared); err != nil {
@@ -104,9 +101,13 @@ func checkNamespaceIsFree(ctx context.Context, tx bun.Tx, deployment *server.Dep
 func (s *Store) RequestChange(ctx context.Context, caller server.Identity, deploymentID string, change server.Change, key *string) (*server.Task, error) {
 	target := "deployment/" + deploymentID + "/" + string(change.Kind)
 	call := idempotentCall{caller: caller, target: target, key: key, arguments: change, at: s.clock()}
+	clusterID, err := s.clusterOfDeployment(ctx, caller, deploymentID)
+	if err != nil {
+		return nil, err
+	}
 	var task *server.Task
-	err := s.write(ctx, "request change", func(ctx context.Context, tx bun.Tx) error {
-		state, err := s.lockState(ctx, tx, caller, deploymentID)
+	err = s.writeIn(ctx, "request change", clusterID, func(ctx context.Context, tx bun.Tx, _ *clusterRow) error {
+		state, err := loadState(ctx, tx, deploymentID)
 		if err != nil {
 			return err
 		}
@@ -130,22 +131,15 @@ func (s *Store) RequestChange(ctx context.Context, caller server.Identity, deplo
 	return task, err
 }
 
-// lockState reads what the rules need of a deployment, under the lock of its
+// loadState reads what the rules need of a deployment, under the lock of its
 // cluster.
-func (s *Store) lockState(ctx context.Context, tx bun.Tx, caller server.Identity, id string) (*server.State, error) {
-	row := new(deploymentRow)
-	if err := tx.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
-		return nil, found(err, "deployment", id)
-	}
-	if err := caller.CheckCluster(row.ClusterID); err != nil {
-		return nil, err
-	}
-	if _, err := s.lockCluster(ctx, tx, row.ClusterID); err != nil {
-		return nil, err
-	}
+func loadState(ctx context.Context, tx bun.Tx, id string) (*server.State, error) {
 	states, err := loadWhole(ctx, tx, []string{id})
 	if err != nil {
 		return nil, err
+	}
+	if len(states) == 0 {
+		return nil, server.NotFound("deployment", id)
 	}
 	return states[0], nil
 }

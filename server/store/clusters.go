@@ -72,10 +72,7 @@ func (s *Store) CreateCluster(ctx context.Context, name string) (server.Cluster,
 func (s *Store) RotateAgentToken(ctx context.Context, clusterID string) (server.Cluster, string, error) {
 	row := new(clusterRow)
 	secret := server.NewSecret()
-	err := s.write(ctx, "rotate agent token", func(ctx context.Context, tx bun.Tx) error {
-		if _, err := s.lockCluster(ctx, tx, clusterID); err != nil {
-			return err
-		}
+	err := s.writeIn(ctx, "rotate agent token", clusterID, func(ctx context.Context, tx bun.Tx, _ *clusterRow) error {
 		if err := selectClusters(tx, row).Where("c.id = ?", clusterID).Scan(ctx); err != nil {
 			return fmt.Errorf("reading the cluster: %w", err)
 		}

@@ -27,10 +27,14 @@ func (s *Store) ApplyDeploymentReport(ctx context.Context, caller server.Identit
 	if err := report.Validate(); err != nil {
 		return server.DeploymentReportResult{}, err
 	}
-	var result server.DeploymentReportResult
 	at := s.receivedAt(report.Header)
-	err := s.write(ctx, "apply deployment report", func(ctx context.Context, tx bun.Tx) error {
-		reporting, err := s.admit(ctx, tx, caller, report.Header.SessionID)
+	clusterID, err := s.clusterOfSession(ctx, caller, report.Header.SessionID)
+	if err != nil {
+		return server.DeploymentReportResult{}, err
+	}
+	var result server.DeploymentReportResult
+	err = s.writeIn(ctx, "apply deployment report", clusterID, func(ctx context.Context, tx bun.Tx, row *clusterRow) error {
+		reporting, err := admit(ctx, tx, caller, report.Header.SessionID, row)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,22 @@ func (s *Store) LockCluster(ctx context.Context, tx bun.Tx, id string) error {
 	return err
 }
 
+// Waiting counts the use cases of a cluster that wait for their turn, or have it.
+func (s *Store) Waiting(clusterID string) int {
+	s.turns.mu.Lock()
+	defer s.turns.mu.Unlock()
+	if l := s.turns.lines[clusterID]; l != nil {
+		return l.length
+	}
+	return 0
+}
+
+// TakeTurn waits for a turn, as use cases of a cluster do.
+func (s *Store) TakeTurn(clusterID string) (done func()) {
+	done, _ = s.turns.take(context.Background(), clusterID)
+	return done
+}
+
 // AfterEachRead calls do after each statement that reads outside a use case that
 // writes.
 func (s *Store) AfterEachRead(do func()) { s.reader = s.reader.WithQueryHook(afterRead(do)) }

@@ -26,11 +26,8 @@ func (s *Store) ClaimTask(ctx context.Context, caller server.Identity, clusterID
 		return nil, err
 	}
 	var assignment *Assignment
-	err := s.write(ctx, "claim task", func(ctx context.Context, tx bun.Tx) error {
+	err := s.writeIn(ctx, "claim task", clusterID, func(ctx context.Context, tx bun.Tx, _ *clusterRow) error {
 		assignment = nil
-		if _, err := s.lockCluster(ctx, tx, clusterID); err != nil {
-			return err
-		}
 		var ids []string
 		err := tx.NewSelect().Model((*deploymentRow)(nil)).Column("id").Where("cluster_id = ?", clusterID).
 			Where("id IN (SELECT t.deployment_id FROM tasks AS t WHERE t.finished_at IS NULL)").Order("id").Scan(ctx, &ids)
@@ -65,12 +62,12 @@ func (s *Store) ClaimTask(ctx context.Context, caller server.Identity, clusterID
 
 // inFlow applies a call of a worker to the task that it holds.
 func (s *Store) inFlow(ctx context.Context, useCase string, caller server.Identity, taskID string, do func(*server.State, time.Time) error) error {
-	return s.write(ctx, useCase, func(ctx context.Context, tx bun.Tx) error {
-		row := new(taskRow)
-		if err := tx.NewSelect().Model(row).Column("deployment_id").Where("id = ?", taskID).Scan(ctx); err != nil {
-			return found(err, "task", taskID)
-		}
-		state, err := s.lockState(ctx, tx, caller, row.DeploymentID)
+	place, err := s.placeOfTask(ctx, caller, taskID)
+	if err != nil {
+		return err
+	}
+	return s.writeIn(ctx, useCase, place.ClusterID, func(ctx context.Context, tx bun.Tx, _ *clusterRow) error {
+		state, err := loadState(ctx, tx, place.DeploymentID)
 		if err != nil {
 			return err
 		}

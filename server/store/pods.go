@@ -38,10 +38,14 @@ func (s *Store) ApplyPodReport(ctx context.Context, caller server.Identity, repo
 	if err := report.Validate(); err != nil {
 		return server.PodReportResult{}, err
 	}
-	var result server.PodReportResult
 	at := s.receivedAt(report.Header)
-	err := s.write(ctx, "apply pod report", func(ctx context.Context, tx bun.Tx) error {
-		reporting, err := s.admit(ctx, tx, caller, report.Header.SessionID)
+	clusterID, err := s.clusterOfSession(ctx, caller, report.Header.SessionID)
+	if err != nil {
+		return server.PodReportResult{}, err
+	}
+	var result server.PodReportResult
+	err = s.writeIn(ctx, "apply pod report", clusterID, func(ctx context.Context, tx bun.Tx, row *clusterRow) error {
+		reporting, err := admit(ctx, tx, caller, report.Header.SessionID, row)
 		if err != nil {
 			return err
 		}

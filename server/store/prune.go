@@ -47,10 +47,7 @@ func (s *Store) Prune(ctx context.Context) (Pruned, error) {
 
 func (s *Store) pruneCluster(ctx context.Context, clusterID string) (Pruned, error) {
 	var pruned Pruned
-	err := s.write(ctx, "prune", func(ctx context.Context, tx bun.Tx) error {
-		if _, err := s.lockCluster(ctx, tx, clusterID); err != nil {
-			return err
-		}
+	err := s.writeIn(ctx, "prune", clusterID, func(ctx context.Context, tx bun.Tx, _ *clusterRow) error {
 		for _, remove := range []struct {
 			count *int
 			query *bun.DeleteQuery

@@ -45,11 +45,7 @@ func (s *Store) OpenSession(ctx context.Context, caller server.Identity, open se
 		ID: newID(), ClusterID: open.ClusterID, AgentID: open.AgentID, AgentVersion: open.AgentVersion,
 		OpenedAt: s.clock(), PodSequence: server.NoSequence, DeploymentSequence: server.NoSequence,
 	}
-	err := s.write(ctx, "open session", func(ctx context.Context, tx bun.Tx) error {
-		row, err := s.lockCluster(ctx, tx, open.ClusterID)
-		if err != nil {
-			return err
-		}
+	err := s.writeIn(ctx, "open session", open.ClusterID, func(ctx context.Context, tx bun.Tx, row *clusterRow) error {
 		cluster := row.cluster()
 		if err := cluster.CheckUID(open.ClusterUID); err != nil {
 			return err
@@ -108,22 +104,14 @@ type reporting struct {
 	cluster *clusterRow
 }
 
-// admit finds the session of a report and locks its cluster. The error says why
-// the caller may not report in it (R2, R14).
-func (s *Store) admit(ctx context.Context, tx bun.Tx, caller server.Identity, id string) (*reporting, error) {
+// admit finds the session of a report, whose cluster is locked. The error says
+// why the caller may not report in it (R2, R14).
+func admit(ctx context.Context, tx bun.Tx, caller server.Identity, id string, cluster *clusterRow) (*reporting, error) {
 	row := new(sessionRow)
 	if err := tx.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
 		if isMissing(err) {
 			return nil, server.SessionUnknown(id)
 		}
-		return nil, fmt.Errorf("reading the session: %w", err)
-	}
-	cluster, err := s.lockCluster(ctx, tx, row.ClusterID)
-	if err != nil {
-		return nil, err
-	}
-	// Again, now that nobody else changes it: the sequences are what is compared.
-	if err := tx.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("reading the session: %w", err)
 	}
 	session := server.Session{

@@ -39,6 +39,7 @@ type Store struct {
 	writer  *bun.DB
 	reader  *bun.DB
 	dialect dialect
+	turns   *turns
 	now     func() time.Time
 	observe Observer
 }
@@ -61,7 +62,7 @@ type dialect interface {
 // Open connects to the database that the URL names, sqlite:PATH or
 // postgres://…, and brings its schema up to date.
 func Open(ctx context.Context, url string, options Options) (*Store, error) {
-	s := &Store{now: options.Now, observe: options.Observe}
+	s := &Store{turns: newTurns(), now: options.Now, observe: options.Observe}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -1,0 +1,78 @@
+// Copyright 2026 The Styrmin Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package store_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/store/storetest"
+)
+
+// TestABusyClusterKeepsNoOtherWaiting: more reports of one cluster than the server
+// has connections wait for its lock, which another server holds.
+func TestABusyClusterKeepsNoOtherWaiting(t *testing.T) {
+	const reports = 20
+	url, clock := storetest.Postgres(t), storetest.NewClock()
+	w := &world{T: t, store: storetest.Open(t, url, clock), clock: clock}
+	w.cluster, w.agent = w.newCluster("busy")
+	w.session = w.open("kube-busy", "agent-0")
+	other, _ := w.newCluster("other")
+
+	elsewhere := storetest.Open(t, url, clock)
+	locked, release := make(chan struct{}), make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		err := elsewhere.Write(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			err := elsewhere.LockCluster(ctx, tx, w.cluster.ID)
+			close(locked)
+			<-release
+			return err
+		})
+		if err != nil {
+			t.Errorf("holding the lock: %v", err)
+		}
+	})
+	<-locked
+	for range reports {
+		report := server.PodReport{Header: w.header()}
+		ended.Go(func() {
+			if _, err := w.store.ApplyPodReport(t.Context(), w.agent, report); err != nil {
+				t.Errorf("a report that waited: %v", err)
+			}
+		})
+	}
+	for deadline := time.Now().Add(20 * time.Second); w.store.Waiting(w.cluster.ID) < reports; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d reports wait, want %d", w.store.Waiting(w.cluster.ID), reports)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, _, err := w.store.RotateAgentToken(ctx, other.ID); err != nil {
+		t.Errorf("a call for another cluster: %v", err)
+	}
+	close(release)
+	ended.Wait()
+	w.want("who waits after that", 0, w.store.Waiting(w.cluster.ID))
+}
+
+func TestWhoGivesUpLeavesTheLine(t *testing.T) {
+	onEach(t, func(w *world) {
+		leave := w.store.TakeTurn(w.cluster.ID)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := w.store.ApplyPodReport(ctx, w.agent, server.PodReport{Header: w.header()}); err == nil {
+			t.Error("it did not wait for its turn")
+		}
+		leave()
+		w.want("who waits", 0, w.store.Waiting(w.cluster.ID))
+		w.pods()
+	})
+}
