@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,10 +53,15 @@ type handler struct {
 	resolver *Resolver
 	options  Options
 	executor *executor.Executor
+	bodies   *bodies
 }
 
 // NewHandler answers the contract over HTTP.
 func NewHandler(resolver *Resolver, options Options) http.Handler {
+	return gziphandler.GzipHandler(newHandler(resolver, options, newBodies(maxBodies, maxBodyWait)))
+}
+
+func newHandler(resolver *Resolver, options Options, bodies *bodies) *handler {
 	schema := NewExecutableSchema(Config{Resolvers: resolver, Complexity: costs()})
 	exec := executor.New(schema)
 	exec.SetErrorPresenter(present(resolver.Log))
@@ -65,7 +71,7 @@ func NewHandler(resolver *Resolver, options Options) http.Handler {
 	exec.Use(&limits{schema: schema})
 	exec.Use(&exactWords{})
 	exec.Use(roleCheck{})
-	return gziphandler.GzipHandler(&handler{resolver: resolver, options: options, executor: exec})
+	return &handler{resolver: resolver, options: options, executor: exec, bodies: bodies}
 }
 
 // ServeHTTP answers one operation. The caller is known before the body is read.
@@ -87,7 +93,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx = withLoaders(withCaller(ctx, caller), h.resolver.Store)
-	params, size, err := readParams(w, r, caller)
+	room := &share{bodies: h.bodies}
+	defer room.giveBack()
+	params, size, err := readParams(w, r, caller, room)
+	if errors.Is(err, errBodiesFull) {
+		h.refuseForNow(w)
+		return
+	}
 	if err != nil {
 		h.refuseError(w, r, err)
 		return
@@ -131,9 +143,9 @@ func Identify(r *http.Request, db *store.Store) (server.Identity, error) {
 	return db.Identify(r.Context(), strings.TrimSpace(secret))
 }
 
-// readParams reads the body within the bounds of the caller's role and tells its
-// unpacked size.
-func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity) (*graphql.RawParams, int64, error) {
+// readParams reads the body within the bounds of the caller's role and the room
+// that there is, and tells its unpacked size.
+func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity, room *share) (*graphql.RawParams, int64, error) {
 	limit := int64(maxBody)
 	if slices.Contains(reporters, caller.Role) {
 		limit = maxReportBody
@@ -143,7 +155,7 @@ func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity) 
 		return nil, 0, err
 	}
 	params := new(graphql.RawParams)
-	decoder := json.NewDecoder(body)
+	decoder := json.NewDecoder(&counted{Reader: body, grow: func(size int64) error { return room.grow(r.Context(), size) }})
 	decoder.UseNumber()
 	if err := decoder.Decode(params); err != nil {
 		return nil, 0, bodyError(err)
@@ -199,6 +211,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 func bodyError(err error) error {
 	var tooLarge *http.MaxBytesError
 	switch {
+	case errors.Is(err, errBodiesFull):
+		return err
 	case errors.As(err, &tooLarge), errors.Is(err, errBodyTooLarge):
 		return server.Errorf(server.CodeTooLarge, "the body is larger than allowed")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -214,6 +228,14 @@ func (h *handler) refuseError(w http.ResponseWriter, r *http.Request, err error)
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	h.refuse(w, statusOf(fmt.Sprint(shown.Extensions[codeKey])), shown)
+}
+
+// refuseForNow answers a request that is good, but for which there is no room.
+func (h *handler) refuseForNow(w http.ResponseWriter) {
+	h.resolver.Log.Info("Refused a large request: others leave no room for it", "bytes", maxBodies)
+	w.Header().Set("Retry-After", strconv.Itoa(int(maxBodyWait/time.Second)))
+	h.refuse(w, http.StatusServiceUnavailable,
+		refusal(server.CodeInternal, "the server is busy with other large requests: send this one again later"))
 }
 
 func (h *handler) refuse(w http.ResponseWriter, status int, errs ...*gqlerror.Error) {
