@@ -119,9 +119,9 @@ func (s *State) mayHaveSucceeded(task *Task, step *Step) error {
 	return nil
 }
 
-// StartHookTask makes a task that a running hook step starts: it stops or
-// starts components or runs a job, and is claimed like any other (W1). The same
-// call again returns the same task.
+// StartHookTask makes the task that a running hook step starts: it stops or
+// starts components or runs a job, as the step was planned to, and is claimed like
+// any other (W1). The same call again returns the same task.
 func (s *State) StartHookTask(
 	taskID, workerID, stepID string, hook Change, now time.Time, newID func() string,
 ) (*Task, error) {
@@ -147,6 +147,9 @@ func (s *State) StartHookTask(
 	next, err := hook.apply(base)
 	if err != nil {
 		return nil, err
+	}
+	if step.Hook == nil || !step.Hook.sameHook(hook) {
+		return nil, InvalidInput("input", "step %q does something else: the hook is to %s", step.Name, hook.summary())
 	}
 	parentID := task.ID
 	started, err := s.addTask(hook, next, now, newID)

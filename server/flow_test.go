@@ -170,6 +170,14 @@ func TestW1RefusedFlowCalls(t *testing.T) {
 			},
 			code: CodeInvalidInput, field: "components[0]",
 		},
+		"a hook that is not the step's": {
+			before: func(w *world, task string) { w.start(task, preHook) },
+			call: func(w *world, task string) error {
+				_, err := w.StartHookTask(task, testWorker, w.step(task, preHook).ID, startServer, w.now, w.newID)
+				return err
+			},
+			code: CodeInvalidInput, field: "input",
+		},
 		"an end that is none": {
 			call: func(w *world, task string) error {
 				_, err := w.FinishTask(task, testWorker, TaskRunning, nil, w.now)
