@@ -39,6 +39,8 @@ type app struct {
 	clock func() time.Time
 	// began tells that the command line was understood.
 	began bool
+	// lost is why a result could not be printed, if one could not.
+	lost error
 
 	client *sdk.Client
 	// offset is what the server's clock is ahead of this one.
@@ -80,9 +82,9 @@ environment variable: --ca-file as STYRMIN_CA_FILE.`,
 		RunE:          showHelp,
 	}
 	a.config.addFlags(root.PersistentFlags())
-	root.PersistentPreRunE = func(command *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(command *cobra.Command, args []string) error {
 		a.began = true
-		return nil
+		return checkGiven(command, args)
 	}
 	root.AddCommand(newDeployments(a), newTasks(a), newClusters(a), newVersion(a))
 	return root
@@ -117,14 +119,21 @@ func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.Err, format+"\n", args...)
 }
 
-// print prints a result.
+// print prints a result. Where that fails, the program does, at its end.
 func (a *app) print(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.Out, format+"\n", args...)
+	if _, err := fmt.Fprintf(a.Out, format+"\n", args...); err != nil {
+		a.lost = err
+	}
 }
+
+// eyeTimeout is how long the program waits for what is only for the eye.
+const eyeTimeout = 3 * time.Second
 
 // setClock finds out the server's clock, by which all its times are; where that
 // fails, this one serves.
 func (a *app) setClock(ctx context.Context, client *sdk.Client) {
+	ctx, cancel := context.WithTimeout(ctx, eyeTimeout)
+	defer cancel()
 	asked := a.clock()
 	if info, err := client.Server(ctx); err == nil {
 		a.offset = info.Time.Sub(asked.Add(a.clock().Sub(asked) / 2))

@@ -69,7 +69,10 @@ func (a *app) apply(ctx context.Context, options *applying) error {
 	if len(options.files) == 0 {
 		return &usageError{errors.New("nothing to apply: name a file with -f")}
 	}
-	documents, err := a.readDocuments(options.files)
+	documents, err := a.readDocuments(ctx, options.files)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return &usageError{err}
 	}
@@ -111,11 +114,11 @@ func (a *app) apply(ctx context.Context, options *applying) error {
 }
 
 // readDocuments reads all documents of all files.
-func (a *app) readDocuments(files []string) ([]*manifest.Document, error) {
+func (a *app) readDocuments(ctx context.Context, files []string) ([]*manifest.Document, error) {
 	var documents []*manifest.Document
 	faults := make([]error, 0, len(files))
 	for _, name := range files {
-		found, err := a.readFiles(name)
+		found, err := a.readFiles(ctx, name)
 		documents, faults = append(documents, found...), append(faults, err)
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -137,9 +140,9 @@ func (a *app) readDocuments(files []string) ([]*manifest.Document, error) {
 }
 
 // readFiles reads a file, the files of a folder, or standard input.
-func (a *app) readFiles(name string) ([]*manifest.Document, error) {
+func (a *app) readFiles(ctx context.Context, name string) ([]*manifest.Document, error) {
 	if name == "-" {
-		return manifest.Read("standard input", a.In)
+		return manifest.Read("standard input", interruptible(ctx, a.In))
 	}
 	info, err := os.Stat(name)
 	if err != nil {

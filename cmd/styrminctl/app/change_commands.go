@@ -170,7 +170,12 @@ func (a *app) confirm(ctx context.Context, client *sdk.Client, id string) error 
 		return err
 	}
 	_, _ = fmt.Fprintf(a.Err, "Delete deployment %s in environment %s, with its namespace and data? [y/N] ", d.Name, orNone(d.Environment))
-	answer, _ := bufio.NewReader(a.In).ReadString('\n') // no answer is no
+	answer, err := bufio.NewReader(interruptible(ctx, a.In)).ReadString('\n')
+	if ctx.Err() != nil {
+		a.say("")
+		return err
+	}
+	// No answer is no.
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errAborted
 	}

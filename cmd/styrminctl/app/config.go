@@ -59,7 +59,8 @@ func (c *config) settings(lookup func(string) (string, bool), warn func(string, 
 		CAFile:        from(c.caFile, "STYRMIN_CA_FILE"),
 	}
 	if c.tokenFile == "" {
-		s.Token, _ = lookup("STYRMIN_TOKEN")
+		token, _ := lookup("STYRMIN_TOKEN")
+		s.Token = strings.TrimSpace(token)
 	}
 	file, err := readConfig(from(c.file, "STYRMIN_CONFIG"), lookup, warn)
 	if err != nil {
@@ -103,6 +104,9 @@ func readConfig(path string, lookup func(string) (string, bool), warn func(strin
 	if !named {
 		path = usualConfig(lookup)
 	}
+	if path == "" {
+		return &settings{}, nil
+	}
 	content, err := os.ReadFile(path) //nolint:gosec // The user names the file.
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return &settings{}, nil
@@ -125,12 +129,16 @@ func readConfig(path string, lookup func(string) (string, bool), warn func(strin
 	return s, nil
 }
 
-// usualConfig is where the configuration file is when nobody says otherwise.
+// usualConfig is where the configuration file is when nobody says otherwise; empty
+// for a user without a home.
 func usualConfig(lookup func(string) (string, bool)) string {
 	if dir, _ := lookup("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "styrmin")
 	}
 	home, _ := lookup("HOME")
+	if home == "" {
+		return ""
+	}
 	return filepath.Join(home, ".config", "styrmin")
 }
 

@@ -57,10 +57,14 @@ func (e *interruptedError) Error() string { return "interrupted: the change goes
 
 // end tells an error once, with what to do about it, and returns the exit code.
 func (a *app) end(err error) int {
+	if err == nil && a.lost != nil {
+		err = fmt.Errorf("writing the output: %w", a.lost)
+	}
 	if err == nil {
 		return ExitOK
 	}
-	if errors.Is(err, context.Canceled) {
+	var interrupted *interruptedError
+	if errors.Is(err, context.Canceled) && !errors.As(err, &interrupted) {
 		a.say("Interrupted")
 		return ExitInterrupted
 	}

@@ -30,8 +30,18 @@ func (w *waiting) addFlags(command *cobra.Command) {
 	w.addTimeout(command)
 }
 
+// addTimeout adds the flag --timeout, and refuses one that cannot be meant.
 func (w *waiting) addTimeout(command *cobra.Command) {
 	command.Flags().DurationVar(&w.timeout, "timeout", defaultTimeout, "how long to wait at most; 0 looks once")
+	command.PreRunE = func(*cobra.Command, []string) error {
+		switch wait := command.Flags().Lookup("wait"); {
+		case w.timeout < 0:
+			return &usageError{errors.New("--timeout must not be negative")}
+		case command.Flags().Changed("timeout") && wait != nil && !w.wait:
+			return &usageError{errors.New("--timeout is for --wait, which is not given")}
+		}
+		return nil
+	}
 }
 
 // follow waits for a task and shows it while it goes on, to people on a terminal
@@ -85,6 +95,8 @@ func unhealthyPods(ctx context.Context, client *sdk.Client, progress sdk.Progres
 	if progress.Err != nil || runningOperatorStep(progress.Task) == "" {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, eyeTimeout)
+	defer cancel()
 	pods, err := client.Deployments.UnhealthyPods(ctx, progress.Task.DeploymentID)
 	if err != nil {
 		return nil

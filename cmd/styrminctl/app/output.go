@@ -92,7 +92,7 @@ func table(out io.Writer, rows [][]string) error {
 	_ = w.Flush()
 	for line := range strings.Lines(aligned.String()) {
 		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
-			return err
+			return fmt.Errorf("writing the output: %w", err)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -73,12 +74,14 @@ func (p *person) waitFor(t *testing.T, text string) {
 // startAt starts the program at the person's terminal.
 func (m *machine) startAt(p *person, args ...string) *command {
 	m.Helper()
-	c := &command{t: m.T, ended: make(chan int, 1)}
+	ctx, cancel := context.WithCancel(m.Context())
+	c := &command{t: m.T, cancel: cancel, ended: make(chan int, 1)}
 	a := &app{
 		Environment: Environment{In: p.program, Out: p.program, Err: p.program, LookupEnv: m.lookup},
 		interval:    20 * time.Millisecond, clock: time.Now,
 	}
-	go func() { c.ended <- run(m.Context(), args, a) }()
+	m.Cleanup(cancel)
+	go func() { c.ended <- run(ctx, args, a) }()
 	return c
 }
 
