@@ -17,8 +17,10 @@ const (
 	// returnBound is the one for an API server or a server that is back: what was
 	// waited for at most, backing off, and a report.
 	returnBound = 45 * time.Second
-	// silenceBound is by when nothing may be reported that cannot be proven.
-	silenceBound = 30 * time.Second
+	// silenceBound is by when nothing may be reported that cannot be proven: the age
+	// of a proof that still counts, a live list that hangs for one kind and then for
+	// the other, a report each 5 s.
+	silenceBound = 45 * time.Second
 )
 
 // shop sets up the objects that most scenarios have: a pod that runs, one that
