@@ -8,7 +8,7 @@ import "time"
 // Bounds of a claim (W3).
 const (
 	maxLeaseSeconds = 3600
-	// maxLostLeases is how many workers may be lost on one flow.
+	// maxLostLeases is how many workers may be lost on one flow without progress.
 	maxLostLeases = 3
 	workerLost    = "worker lost"
 )
@@ -31,7 +31,7 @@ func Claim(states []*State, workerID string, leaseSeconds int, now time.Time) (*
 		if task == nil {
 			return nil, nil, nil
 		}
-		if task.Status == TaskRunning {
+		if task.isLostBy(workerID) {
 			task.LostLeases++
 		}
 		if task.LostLeases >= maxLostLeases {
@@ -48,11 +48,23 @@ func (t *Task) claim(workerID string, now, until time.Time) {
 	if t.StartedAt == nil {
 		t.StartedAt = &now
 	}
-	t.Status, t.WorkerID, t.LeaseExpiresAt = TaskRunning, &workerID, &until
+	t.Status, t.WorkerID, t.LeaseExpiresAt, t.HandedOver = TaskRunning, &workerID, &until, false
 }
 
-// RenewLease keeps the task for its worker. It fails with CodeLeaseLost once
-// another worker has it.
+// isLostBy tells whether the next worker's claim means that the one before it was
+// lost. That one was not if it had handed the task over, nor if it is the next one
+// itself, which has not learned of its claim.
+func (t *Task) isLostBy(next string) bool {
+	return t.Status == TaskRunning && !t.HandedOver && *t.WorkerID != next
+}
+
+// progressed forgets the workers that were lost before a step of the task ended
+// (W3).
+func (t *Task) progressed() { t.LostLeases = 0 }
+
+// RenewLease keeps the task for its worker. One that lets it run out sooner than it
+// would have hands the task over. It fails with CodeLeaseLost once another worker
+// has it.
 func (s *State) RenewLease(taskID, workerID string, leaseSeconds int, now time.Time) error {
 	lease, err := leaseOf(leaseSeconds)
 	if err != nil {
@@ -63,6 +75,7 @@ func (s *State) RenewLease(taskID, workerID string, leaseSeconds int, now time.T
 		return err
 	}
 	until := now.Add(lease)
+	task.HandedOver = task.LeaseExpiresAt != nil && until.Before(*task.LeaseExpiresAt)
 	task.LeaseExpiresAt = &until
 	return nil
 }

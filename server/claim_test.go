@@ -91,12 +91,10 @@ func TestW3ThreeLostLeasesFailTheTask(t *testing.T) {
 	task := w.claim()
 	w.start(task, stepSpecWrite)
 	started := w.now
-	for lost := 1; lost <= 2; lost++ {
+	for lost, worker := range []string{"worker-2", testWorker} {
 		w.pass(testLease)
-		if got := w.claim(); got != task {
-			t.Fatalf("claimed %s, want the lost task again", got)
-		}
-		if got := w.Tasks.Find(task); got.LostLeases != lost || !got.StartedAt.Equal(noon) {
+		w.claimAs(worker, task)
+		if got := w.Tasks.Find(task); got.LostLeases != lost+1 || !got.StartedAt.Equal(noon) {
 			t.Errorf("lost %d leases, started %s", got.LostLeases, got.StartedAt)
 		}
 	}
@@ -105,13 +103,85 @@ func TestW3ThreeLostLeasesFailTheTask(t *testing.T) {
 	w.wantAttempts(task, stepSpecWrite, StepAttempt{Status: StepRunning, StartedAt: started})
 
 	w.pass(testLease)
-	if _, got, err := Claim([]*State{w.State}, testWorker, testLease, w.now); err != nil || got != nil {
-		t.Fatalf("claimed %v (%v), want nothing", got, err)
-	}
+	w.claimAs("worker-2", "")
 	w.wantResult(task, ResultFailed)
 	w.wantReason(task, "task "+task+" failed: worker lost")
 	w.wantAttempts(task, stepSpecWrite, StepAttempt{Status: StepCancelled, StartedAt: started, EndedAt: &w.now})
 	w.wantSteps(task, StepCancelled, StepCancelled, StepCancelled, StepCancelled)
+}
+
+// claimAs claims as that worker, which must get the task, or nothing where that is
+// "".
+func (w *world) claimAs(worker, task string) {
+	w.t.Helper()
+	_, claimed, err := Claim([]*State{w.State}, worker, testLease, w.now)
+	w.must(err)
+	got := ""
+	if claimed != nil {
+		got = claimed.ID
+	}
+	if got != task {
+		w.t.Fatalf("%s claimed %q, want %q", worker, got, task)
+	}
+}
+
+func (w *world) wantLost(task string, want int) {
+	w.t.Helper()
+	if got := w.Tasks.Find(task).LostLeases; got != want {
+		w.t.Errorf("%d leases were lost, want %d", got, want)
+	}
+}
+
+// TestW3OnlyLossesWithoutProgressCount: a long flow may come through more of them.
+func TestW3OnlyLossesWithoutProgressCount(t *testing.T) {
+	w := newWorld(t)
+	task := w.claim()
+	lose := func() {
+		w.t.Helper()
+		for i, worker := range []string{"worker-2", testWorker} {
+			w.pass(testLease)
+			w.claimAs(worker, task)
+			w.wantLost(task, i+1)
+		}
+	}
+	lose()
+	instance := w.write(task)
+	w.wantLost(task, 0)
+	lose()
+	w.report(instance, "CreatingPrerequisites", "Deploying")
+	w.wantLost(task, 2)
+	w.report(instance, "CreatingHelmRelease", "Deploying")
+	w.wantLost(task, 0)
+}
+
+// TestW3AWorkerThatClaimsItsOwnTaskAgainIsNotLost: it did not learn of its first
+// claim.
+func TestW3AWorkerThatClaimsItsOwnTaskAgainIsNotLost(t *testing.T) {
+	w := newWorld(t)
+	task := w.claim()
+	for range maxLostLeases {
+		w.pass(testLease)
+		w.claimAs(testWorker, task)
+	}
+	w.wantLost(task, 0)
+}
+
+// TestW3AWorkerThatHandsItsTaskOverIsNotLost: before it ends, it lets its lease run
+// out sooner than it would have.
+func TestW3AWorkerThatHandsItsTaskOverIsNotLost(t *testing.T) {
+	w := newWorld(t)
+	task := w.claim()
+	for _, worker := range []string{"worker-2", testWorker, "worker-2", testWorker} {
+		w.must(w.RenewLease(task, *w.Tasks.Find(task).WorkerID, 1, w.now))
+		w.pass(1)
+		w.claimAs(worker, task)
+		w.wantLost(task, 0)
+	}
+	w.must(w.RenewLease(task, testWorker, 1, w.now))
+	w.must(w.RenewLease(task, testWorker, testLease, w.now))
+	w.pass(testLease)
+	w.claimAs("worker-2", task)
+	w.wantLost(task, 1)
 }
 
 // Case D04: the worker was lost after it had written.
@@ -122,11 +192,9 @@ func TestW3CaseD04WorkerLost(t *testing.T) {
 	w.pass(5)
 	w.report(instance, "Ready", "Running")
 	w.wantStatus(DeploymentDeploying)
-	for range maxLostLeases {
+	for _, claim := range []struct{ worker, task string }{{"worker-2", task}, {testWorker, task}, {"worker-2", ""}} {
 		w.pass(testLease)
-		if _, _, err := Claim([]*State{w.State}, testWorker, testLease, w.now); err != nil {
-			t.Fatal(err)
-		}
+		w.claimAs(claim.worker, claim.task)
 	}
 	w.wantReason(task, "task "+task+" failed: worker lost")
 	w.wantStatus(DeploymentDeploying)

@@ -99,6 +99,7 @@ func (s *State) FinishStep(taskID, workerID, stepID string, reason *string, now 
 		}
 	}
 	step.end(outcome, now, reason)
+	task.progressed()
 	return step, nil
 }
 

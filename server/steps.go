@@ -4,6 +4,7 @@
 package server
 
 import (
+	"slices"
 	"time"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -35,7 +36,7 @@ func (s *State) applySteps(seen observation) {
 	switch styrminv1.Phase(seen.Phase) {
 	case styrminv1.PhaseDeleting, styrminv1.PhaseDeleted:
 		if task := s.Tasks.newestDeletion(); task != nil {
-			seen.removal(task.operatorSteps())
+			task.observe(seen.removal)
 		}
 		return
 	}
@@ -46,7 +47,18 @@ func (s *State) applySteps(seen observation) {
 	if task == nil || !task.Recorded() || !s.isNewest(seen.InstanceID) {
 		return
 	}
-	seen.rollout(task.operatorSteps())
+	task.observe(seen.rollout)
+}
+
+// observe has a report move the steps of the task.
+func (t *Task) observe(move func([]*Step)) {
+	steps := t.operatorSteps()
+	isDone := func(step *Step) bool { return step.Status == StepSucceeded }
+	pending := slices.DeleteFunc(slices.Clone(steps), isDone)
+	move(steps)
+	if slices.ContainsFunc(pending, isDone) {
+		t.progressed()
+	}
 }
 
 // rollout moves the steps of a rollout.

@@ -103,7 +103,10 @@ type Task struct {
 	// worker claims the task (W3).
 	WorkerID       *string
 	LeaseExpiresAt *time.Time
-	// LostLeases counts the claims that ran out.
+	// HandedOver: the worker is ending and lets the lease run out.
+	HandedOver bool
+	// LostLeases counts the workers that were lost since a step of the task last
+	// ended (W3).
 	LostLeases int
 	// Steps are in the order in which they run.
 	Steps []Step

@@ -191,6 +191,18 @@ func TestW3ALostWorkersTaskIsClaimedAgainCaseD04(t *testing.T) {
 	})
 }
 
+func TestW3AHandedOverTaskIsNoLostOne(t *testing.T) {
+	onEach(t, func(w *world) {
+		task := w.create("shop")
+		for _, worker := range []string{"first", "second", "third", "fourth"} {
+			w.want("the claim of the "+worker, task.ID, w.claim(worker))
+			w.must(w.store.RenewTaskLease(w.Context(), w.agent, task.ID, worker, 1))
+			w.clock.Advance(time.Second)
+		}
+		w.want("the lost leases", 0, w.task(task.ID).LostLeases)
+	})
+}
+
 func TestR14FlowsBelongToTheirOwnCluster(t *testing.T) {
 	onEach(t, func(w *world) {
 		task := w.create("shop")

@@ -1,0 +1,10 @@
+-- Copyright 2026 The Styrmin Authors.
+-- SPDX-License-Identifier: Apache-2.0
+
+-- A worker that ends in good order hands its task over, and is not lost (W3).
+
+-- +goose Up
+ALTER TABLE tasks ADD COLUMN handed_over INTEGER NOT NULL DEFAULT 0;
+
+-- +goose Down
+ALTER TABLE tasks DROP COLUMN handed_over;
