@@ -46,7 +46,7 @@ type Options struct {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:8080", "address for the API, as HOST:PORT")
 	flags.StringVar(&o.MetricsListen, "metrics-listen", "127.0.0.1:9090",
-		"address for /metrics in Prometheus format, as HOST:PORT; empty: none. Beyond loopback it wants a viewer's or an admin's token")
+		"address for /metrics in Prometheus format, as HOST:PORT; empty: none. Beyond loopback it speaks TLS and wants a viewer's or an admin's token")
 	flags.StringVar(&o.Database, "database", "sqlite:styrmin.db",
 		"where everything is kept: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME")
 	flags.StringVar(&o.AdminTokenFile, "admin-token-file", "",

@@ -85,7 +85,8 @@ func (p *Program) start(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--metrics-listen: %w", err)
 	}
 	p.metrics = newHTTPServer(p.metricsHandler(registry))
-	return nil
+	p.metrics.TLSConfig, err = metricsTLS(isLoopback(p.metricsListener), p.serving.TLSConfig)
+	return err
 }
 
 // Address is where the API is served, as HOST:PORT.
@@ -104,7 +105,7 @@ func (p *Program) MetricsAddress() string {
 func (p *Program) Run(ctx context.Context) error {
 	p.announce()
 	ended := make(chan error, 3)
-	go func() { ended <- p.serve() }()
+	go func() { ended <- serve(p.serving, p.listener) }()
 	if p.certificates != nil {
 		go func() {
 			if err := p.certificates.Start(ctx); err != nil {
@@ -113,7 +114,7 @@ func (p *Program) Run(ctx context.Context) error {
 		}()
 	}
 	if p.metrics != nil {
-		go func() { ended <- p.metrics.Serve(p.metricsListener) }()
+		go func() { ended <- serve(p.metrics, p.metricsListener) }()
 	}
 	stopPruning := p.startPruning(ctx)
 	var failed error
@@ -145,11 +146,11 @@ func (p *Program) startPruning(ctx context.Context) (stop func()) {
 	}
 }
 
-func (p *Program) serve() error {
-	if p.certificates != nil {
-		return p.serving.ServeTLS(p.listener, "", "") // The certificate comes from the watcher.
+func serve(serving *http.Server, listener net.Listener) error {
+	if serving.TLSConfig != nil {
+		return serving.ServeTLS(listener, "", "") // The certificate is in the configuration.
 	}
-	return p.serving.Serve(p.listener)
+	return serving.Serve(listener)
 }
 
 // useTLS prepares serving with the certificate of the files, whatever it is at
