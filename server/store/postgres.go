@@ -28,6 +28,8 @@ const (
 	maxConnIdle        = 5 * time.Minute
 )
 
+const statementTimeout = "statement_timeout"
+
 func (s *Store) openPostgres(url string) error {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -42,7 +44,7 @@ func (s *Store) openPostgres(url string) error {
 		"application_name":                    "styrmin-server",
 		"timezone":                            "UTC",
 		"standard_conforming_strings":         "on",
-		"statement_timeout":                   "60000",
+		statementTimeout:                      "60000",
 		"idle_in_transaction_session_timeout": "60000",
 	} {
 		if _, given := config.RuntimeParams[name]; !given {
@@ -57,11 +59,17 @@ func (s *Store) openPostgres(url string) error {
 		return bun.NewDB(db, pgdialect.New())
 	}
 	s.writer, s.reader = pool(maxPostgresWriters), pool(maxPostgresReaders)
-	s.dialect = postgresDialect{}
+	migrating := config.Copy()
+	migrating.RuntimeParams[statementTimeout] = "0"
+	s.dialect = postgresDialect{migrating: migrating}
 	return nil
 }
 
-type postgresDialect struct{}
+type postgresDialect struct {
+	// migrating is the configuration of the connection that migrates, whose
+	// statements take as long as they take: they may rewrite a large table.
+	migrating *pgx.ConnConfig
+}
 
 func (postgresDialect) forUpdate() string { return "UPDATE" }
 
@@ -94,7 +102,9 @@ const (
 
 // migrate runs the migrations under an advisory lock, so that of two servers
 // that start at once one waits for the other.
-func (postgresDialect) migrate(ctx context.Context, db *sql.DB) error {
+func (d postgresDialect) migrate(ctx context.Context, _ *sql.DB) (err error) {
+	db := sql.OpenDB(stdlib.GetConnector(*d.migrating))
+	defer func() { err = errors.Join(err, db.Close()) }()
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockRetrySeconds, lockTries))
 	if err != nil {
 		return fmt.Errorf("making the migration lock: %w", err)

@@ -46,8 +46,9 @@ type Store struct {
 
 // dialect is what the two databases do differently.
 type dialect interface {
-	// migrate brings the schema up to date, also while another server does.
-	migrate(ctx context.Context, db *sql.DB) error
+	// migrate brings the schema up to date, also while another server does. writer
+	// is the pool of the use cases, which it may use.
+	migrate(ctx context.Context, writer *sql.DB) error
 	// forUpdate is the clause that locks a selected row until the transaction
 	// ends; empty where a writing transaction excludes all others.
 	forUpdate() string
