@@ -41,41 +41,42 @@ type share struct {
 	held   int64
 }
 
-// grow makes the part as large as a body of so many bytes needs. It takes room as
-// bytes come in, since their number is not known before: a sender who is slow, or
-// promises more than comes, keeps others from no more than what was sent.
-func (s *share) grow(ctx context.Context, size int64) error {
-	more := size - maxBody - s.held
-	if more <= 0 {
-		return nil
-	}
+// take waits for the room that a body may need which is larger than comes for
+// free. How large it is shows only at its end, and a body that held some room while
+// it waits for more could wait for ever: so it is for the largest, until settle.
+func (s *share) take(ctx context.Context, largest int64) error {
 	ctx, cancel := context.WithTimeout(ctx, s.bodies.wait)
 	defer cancel()
-	if err := s.bodies.room.Acquire(ctx, more); err != nil {
+	if err := s.bodies.room.Acquire(ctx, largest-maxBody); err != nil {
 		return errBodiesFull
 	}
-	s.held += more
+	s.held = largest - maxBody
 	return nil
 }
 
-// giveBack ends the part, once nothing of the body is needed any more.
-func (s *share) giveBack() {
-	s.bodies.room.Release(s.held)
-	s.held = 0
+// settle gives back what a body of this size does not need.
+func (s *share) settle(size int64) {
+	needs := min(max(0, size-maxBody), s.held)
+	s.bodies.room.Release(s.held - needs)
+	s.held = needs
 }
 
-// counted is a body that grows its share as it is read.
+// counted is a body that takes its share of the room when it is larger than comes
+// for free.
 type counted struct {
 	io.Reader
-	read int64
-	grow func(size int64) error
+	read  int64
+	large func() error
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
+	before := c.read
 	c.read += int64(n)
-	if failed := c.grow(c.read); failed != nil {
-		return 0, failed
+	if before <= maxBody && c.read > maxBody {
+		if failed := c.large(); failed != nil {
+			return 0, failed
+		}
 	}
 	return n, err
 }

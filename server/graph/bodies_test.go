@@ -4,6 +4,7 @@
 package graph
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -49,36 +50,55 @@ func newHanging(bytes int64) *hanging {
 // refused for now, and small requests do not notice.
 func TestR15LargeBodiesShareTheRoom(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
-	a.handler = newHandler(a.resolver, Options{}, newBodies(4*mebibyte, time.Millisecond))
-	slow := newHanging(maxBody + 3*mebibyte)
+	a.handler = newHandler(a.resolver, Options{}, newBodies(maxReportBody, time.Millisecond))
+	slow, large := newHanging(maxBody+mebibyte), func() answer { return a.send(server.RoleAgent, padded(maxBody+mebibyte), nil) }
 	ended := make(chan answer)
 	go func() { ended <- a.send(server.RoleAgent, slow, nil) }()
 	<-slow.arrived
 
-	refused := a.send(server.RoleAgent, padded(maxBody+2*mebibyte), nil)
+	refused := large()
 	a.wantRefused(refused, server.CodeInternal, http.StatusServiceUnavailable)
 	a.want("when to try again", "5", refused.header.Get("Retry-After"))
-	a.want("a smaller one beside it", http.StatusOK, a.send(server.RoleAgent, padded(maxBody+mebibyte/2), nil).status)
 	a.want("a small one beside it", http.StatusOK, a.send(server.RoleAdmin, padded(maxBody/2), nil).status)
 	slow.end()
 	a.want("the one that was slow", http.StatusOK, (<-ended).status)
-	a.want("the refused one again", http.StatusOK, a.send(server.RoleAgent, padded(maxBody+2*mebibyte), nil).status)
+	a.want("the refused one again", http.StatusOK, large().status)
+	a.want("and again", http.StatusOK, large().status)
 }
 
 func TestR15ALargeBodyWaitsForRoom(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
-	a.handler = newHandler(a.resolver, Options{}, newBodies(4*mebibyte, time.Minute))
-	first, second := newHanging(maxBody+3*mebibyte), newHanging(maxBody+mebibyte)
+	a.handler = newHandler(a.resolver, Options{}, newBodies(maxReportBody, time.Minute))
+	slow := newHanging(maxBody + mebibyte)
 	ended := make(chan answer)
-	for _, body := range []*hanging{first, second} {
-		go func() { ended <- a.send(server.RoleAgent, body, nil) }()
-		<-body.arrived
-	}
-	// Both have room so far; what the second one holds besides has none.
-	go func() { ended <- a.send(server.RoleAgent, padded(maxBody+mebibyte), nil) }()
-	first.end()
-	second.end()
+	go func() { ended <- a.send(server.RoleAgent, slow, nil) }()
+	<-slow.arrived
 	for range 3 {
+		go func() { ended <- a.send(server.RoleAgent, padded(maxBody+mebibyte), nil) }()
+	}
+	slow.end()
+	for range 4 {
 		a.want("a request that waited", http.StatusOK, (<-ended).status)
+	}
+}
+
+// TestR15WhatIsReadTakesOnlyWhatItNeeds, so that others can be read while it is
+// answered.
+func TestR15WhatIsReadTakesOnlyWhatItNeeds(t *testing.T) {
+	shared := newBodies(maxReportBody, time.Millisecond)
+	first, second := share{bodies: shared}, share{bodies: shared}
+	if err := first.take(t.Context(), maxReportBody); err != nil {
+		t.Fatal(err)
+	}
+	first.settle(maxBody + mebibyte)
+	if first.held != mebibyte {
+		t.Errorf("it holds %d bytes, want %d", first.held, mebibyte)
+	}
+	if err := second.take(t.Context(), maxReportBody); err != nil {
+		t.Errorf("beside one that is read: %v", err)
+	}
+	first.settle(0)
+	if err := first.take(t.Context(), maxReportBody); !errors.Is(err, errBodiesFull) {
+		t.Errorf("beside one that is being read: %v, want %v", err, errBodiesFull)
 	}
 }

@@ -94,7 +94,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx = withLoaders(withCaller(ctx, caller), h.resolver.Store)
 	room := &share{bodies: h.bodies}
-	defer room.giveBack()
+	defer room.settle(0)
 	params, size, err := readParams(w, r, caller, room)
 	if errors.Is(err, errBodiesFull) {
 		h.refuseForNow(w)
@@ -155,7 +155,7 @@ func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity, 
 		return nil, 0, err
 	}
 	params := new(graphql.RawParams)
-	decoder := json.NewDecoder(&counted{Reader: body, grow: func(size int64) error { return room.grow(r.Context(), size) }})
+	decoder := json.NewDecoder(&counted{Reader: body, large: func() error { return room.take(r.Context(), limit) }})
 	decoder.UseNumber()
 	if err := decoder.Decode(params); err != nil {
 		return nil, 0, bodyError(err)
@@ -167,6 +167,7 @@ func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity, 
 		return nil, 0, bodyError(err)
 	}
 	params.Headers = r.Header
+	room.settle(decoder.InputOffset())
 	return params, decoder.InputOffset(), nil
 }
 
