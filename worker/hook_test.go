@@ -50,7 +50,11 @@ func (s *stage) read(ctx context.Context, query, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return data["of"].(map[string]any)["status"].(string), nil
+	of, found := data["of"].(map[string]any)
+	if !found {
+		return "", fmt.Errorf("there is none: %s", query)
+	}
+	return of["status"].(string), nil
 }
 
 // neverRunning watches that the deployment is not RUNNING while the flow of a task

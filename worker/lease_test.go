@@ -92,6 +92,11 @@ func (h *hands) writes() []string {
 	return slices.DeleteFunc(h.made(), func(call string) bool { return !strings.HasPrefix(call, "k8s") })
 }
 
+// applies are those of them that write a StyrminDeployment, with what they failed of.
+func (h *hands) applies() []string {
+	return slices.DeleteFunc(h.made(), func(call string) bool { return !strings.HasPrefix(call, "k8s apply") })
+}
+
 // TestW3AFlowWhoseTaskAnotherWorkerHasStops: the first worker is cut off from the
 // server, and comes back when another one has its task.
 func TestW3AFlowWhoseTaskAnotherWorkerHasStops(t *testing.T) {
@@ -166,10 +171,54 @@ func TestW3TheWorkerEndsCleanly(t *testing.T) {
 	}
 }
 
+// TestW3AWriteThatComesAfterItsLeaseChangesNothing: the first worker is cut off from
+// the server while its write is on its way to the cluster. Before that gets there,
+// the second worker has written for the same task, and for a later one.
+func TestW3AWriteThatComesAfterItsLeaseChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	onItsWay, arrives := make(chan struct{}), make(chan struct{})
+	first := s.startWorker(briefly, func(h *hands, _ *Options) {
+		h.late = true
+		h.before = func(call string) bool {
+			if call == "k8s apply" {
+				close(onItsWay)
+				<-arrives
+			}
+			return false
+		}
+	})
+	task := s.create(shopSpec("2.4.0"))
+	<-onItsWay
+	first.serverAway(true)
+	s.startWorker()
+	s.wantResult(task, "SUCCEEDED", "")
+	s.wantResult(s.change(`scaleDeployment(id: $d, replicas: [{component: "server", replicas: 7}])`), "SUCCEEDED", "")
+	written := s.object()
+
+	close(arrives)
+	s.eventually("the late write has been answered", func() error {
+		if len(first.applies()) == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	first.serverAway(false)
+	s.wantRuns(first, task, false)
+	if applies := first.applies(); len(applies) != 1 || !strings.Contains(applies[0], "the object has been modified") {
+		t.Errorf("the first worker applied %q, want one that was refused as a conflict", applies)
+	}
+	if now := s.object(); now.ResourceVersion != written.ResourceVersion {
+		t.Errorf("it was written to: replicas are %d, want 7", now.Spec.Components[0].Replicas)
+	}
+}
+
+// TestW2TwoWorkersShareTheTasks: no task is run twice, since no lease runs out.
 func TestW2TwoWorkersShareTheTasks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	workers := []*hands{s.startWorker(), s.startWorker()}
+	forLong := func(_ *hands, o *Options) { o.Lease = time.Hour }
+	workers := []*hands{s.startWorker(forLong), s.startWorker(forLong)}
 	tasks := make([]string, 0, 6)
 	for i := range 6 {
 		task, _ := s.createNamed(fmt.Sprintf("shop-%d", i), shopSpec("2.4.0"))
@@ -178,7 +227,7 @@ func TestW2TwoWorkersShareTheTasks(t *testing.T) {
 	for _, task := range tasks {
 		s.wantResult(task, "SUCCEEDED", "")
 	}
-	if writes := append(workers[0].writes(), workers[1].writes()...); len(slices.DeleteFunc(writes, func(call string) bool { return call != "k8s apply" })) != len(tasks) {
-		t.Errorf("%d objects were written by %v", len(tasks), writes)
+	if applies := slices.Concat(workers[0].applies(), workers[1].applies()); len(applies) != len(tasks) {
+		t.Errorf("%d objects were written by %q", len(tasks), applies)
 	}
 }

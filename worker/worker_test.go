@@ -37,6 +37,9 @@ type hands struct {
 	dead bool
 	// away: the server does not answer.
 	away bool
+	// late: a write that was begun reaches the cluster, whatever the worker thinks of
+	// it by then.
+	late bool
 	// before and after are called with the name of a call.
 	before, after func(call string) (crash bool)
 	calls         []string
@@ -185,6 +188,9 @@ func (h *hands) intercept(c client.WithWatch) client.WithWatch {
 		if !h.pass(h.after, call) {
 			return context.Canceled
 		}
+		if err != nil {
+			call += ": " + err.Error()
+		}
 		h.mu.Lock()
 		h.calls = append(h.calls, call)
 		h.mu.Unlock()
@@ -192,7 +198,12 @@ func (h *hands) intercept(c client.WithWatch) client.WithWatch {
 	}
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return write("k8s apply", func() error { return c.Apply(ctx, object, opts...) })
+			return write("k8s apply", func() error {
+				if h.late {
+					ctx = context.WithoutCancel(ctx)
+				}
+				return c.Apply(ctx, object, opts...)
+			})
 		},
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {
 			return write("k8s create", func() error { return c.Create(ctx, object, opts...) })

@@ -23,6 +23,11 @@ import (
 // fieldOwner is the field manager of every write of the worker.
 const fieldOwner = client.FieldOwner("styrmin-worker")
 
+// versionOfNone is a resourceVersion that no object has: it is that of a store in
+// which nothing was written yet. What is applied with it is made, or refused as a
+// conflict where it exists by then.
+const versionOfNone = "1"
+
 // writeSpec writes the task's instance to the StyrminDeployment (W1, W5). It is
 // recorded first: the server then knows that everything before is superseded,
 // whatever becomes of the write.
@@ -54,9 +59,9 @@ func declaration(key client.ObjectKey, instance *RecordedInstance) (*unstructure
 	return object, nil
 }
 
-// apply writes the StyrminDeployment once, on what it is now: had it been changed
-// or replaced since it was read, the write is refused. One that is not the
-// deployment's is never taken over.
+// apply writes the StyrminDeployment once, on what it is now: had it been made,
+// changed or replaced since it was read, the write is refused, however late it
+// reaches the API server (W3). One that is not the deployment's is never taken over.
 func (f *flow) apply(ctx context.Context, desired *unstructured.Unstructured, deploymentID string) error {
 	existing, err := f.read(ctx)
 	switch {
@@ -66,6 +71,7 @@ func (f *flow) apply(ctx context.Context, desired *unstructured.Unstructured, de
 		if err := f.ensureNamespace(ctx); err != nil {
 			return err
 		}
+		desired.SetResourceVersion(versionOfNone)
 	case existing.DeletionTimestamp != nil:
 		return unfinished("StyrminDeployment %s is still being deleted", f.object)
 	default:

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -257,6 +258,33 @@ func TestW3ALateWriteChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = f.writer.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(late), fieldOwner, client.ForceOwnership)
+	if !apierrors.IsConflict(err) || isPermanent(err) {
+		t.Errorf("error %v, want a conflict", err)
+	}
+	if id := s.object().Spec.InstanceID; id != "i-2" {
+		t.Errorf("instance %s, want i-2", id)
+	}
+}
+
+// TestW3ALateFirstWriteChangesNothing: when the worker that was held up looked, there
+// was no object; by the time its write comes, another worker has made it, and a later
+// task has written to it.
+func TestW3ALateFirstWriteChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	f := s.flowOf("d-" + s.environment)
+	f.writer = interceptor.NewClient(s.cluster, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			f.writer = c // What comes now is the other worker's.
+			for _, instance := range []string{"i-1", "i-2"} {
+				if err := f.applyInstance(t, s.instanceOf(instance, fmt.Sprintf(smallSpec, ""))); err != nil {
+					t.Error(err)
+				}
+			}
+			return c.Apply(ctx, object, opts...)
+		},
+	})
+	err := f.applyInstance(t, s.instanceOf("i-1", fmt.Sprintf(smallSpec, "")))
 	if !apierrors.IsConflict(err) || isPermanent(err) {
 		t.Errorf("error %v, want a conflict", err)
 	}
