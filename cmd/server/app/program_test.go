@@ -324,7 +324,7 @@ func TestMetricsTellWhatTheServerTakesIn(t *testing.T) {
 		`styrmin_server_tasks{kind="CREATE",result="RUNNING"} 1`,
 		`styrmin_server_oldest_running_step_seconds{kind="OPERATOR_PHASE"} 0`,
 		`styrmin_server_database_seconds_count{result="ok",use_case="apply pod report"} 3`,
-		`styrmin_server_database_seconds_count{result="refused",use_case="apply pod report"} 1`,
+		`styrmin_server_database_seconds_count{result="refused",use_case="cluster of session"} 1`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("/metrics lacks %s", want)
