@@ -39,7 +39,7 @@ version, the hooks that the deployment has for upgrades run.`,
 		Example: `  styrminctl deployments apply -f shop.yaml --wait
   styrminctl deployments apply -f deployments/ --cluster production
   generate-shop | styrminctl deployments apply -f -`,
-		Args:              cobra.NoArgs,
+		Args:              countArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.apply(command.Context(), options)

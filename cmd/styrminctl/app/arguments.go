@@ -27,14 +27,38 @@ func checkGiven(command *cobra.Command, args []string) error {
 			wrong = &usageError{fmt.Errorf("--%s is given, but empty", flag.Name)}
 		}
 	})
-	names := strings.Fields(command.Use)[1:]
+	names, _ := argumentsOf(command)
 	for i, arg := range args {
 		if wrong == nil && slices.Contains(emptyNames, arg) && len(names) > 0 {
-			name := strings.TrimSuffix(names[min(i, len(names)-1)], "…")
-			wrong = &usageError{fmt.Errorf("%s is empty", name)}
+			wrong = &usageError{fmt.Errorf("%s is empty", names[min(i, len(names)-1)])}
 		}
 	}
 	return wrong
+}
+
+// countArguments refuses arguments that are missing or too many.
+func countArguments(command *cobra.Command, args []string) error {
+	names, repeated := argumentsOf(command)
+	switch {
+	case len(args) < len(names):
+		return fmt.Errorf("%s is missing: %s", names[len(args)], command.UseLine())
+	case len(args) > len(names) && !repeated:
+		return fmt.Errorf("unexpected argument %q: %s", args[len(names)], command.UseLine())
+	}
+	return nil
+}
+
+// argumentsOf are the names of a command's arguments, as its line of use has them
+// before its flags, and whether the last may be repeated.
+func argumentsOf(command *cobra.Command) (names []string, repeated bool) {
+	for _, word := range strings.Fields(command.Use)[1:] {
+		if strings.HasPrefix(word, "-") {
+			break
+		}
+		name, isRepeated := strings.CutSuffix(word, "…")
+		names, repeated = append(names, name), isRepeated
+	}
+	return names, repeated
 }
 
 func isEmpty(value pflag.Value) bool {

@@ -22,7 +22,7 @@ func newScale(a *app) *cobra.Command {
 		Short: "Change how many replicas of components should run",
 		Example: `  styrminctl deployments scale shop server=5
   styrminctl deployments scale shop server=5 database=2 --wait`,
-		Args:              cobra.MinimumNArgs(2),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeComponents("="),
 		RunE: func(command *cobra.Command, args []string) error {
 			replicas, err := parseReplicas(args[1:])
@@ -63,7 +63,7 @@ func newUpgrade(a *app) *cobra.Command {
 		Long: `Change the version of the application and its chart. The hooks that the spec has
 for upgrades run before and after.`,
 		Example:           `  styrminctl deployments upgrade shop 2.5.0 --wait`,
-		Args:              cobra.ExactArgs(2),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeDeployment,
 		RunE: func(command *cobra.Command, args []string) error {
 			return a.change(command.Context(), args[0], "upgrading", options, func(ctx context.Context, client *sdk.Client, id string) (*sdk.Task, error) {
@@ -81,7 +81,7 @@ func newStart(a *app) *cobra.Command {
 		Use:               "start NAME COMPONENT…",
 		Short:             "Start components that were stopped",
 		Example:           `  styrminctl deployments start shop server --wait`,
-		Args:              cobra.MinimumNArgs(2),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeComponents(""),
 		RunE: func(command *cobra.Command, args []string) error {
 			return a.change(command.Context(), args[0], "starting", options, func(ctx context.Context, client *sdk.Client, id string) (*sdk.Task, error) {
@@ -101,7 +101,7 @@ func newStop(a *app) *cobra.Command {
 		Long: `Stop components: no pod of them runs until they are started again, with the
 replicas that they had.`,
 		Example:           `  styrminctl deployments stop shop server --wait`,
-		Args:              cobra.MinimumNArgs(2),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeComponents(""),
 		RunE: func(command *cobra.Command, args []string) error {
 			return a.change(command.Context(), args[0], "stopping", options, func(ctx context.Context, client *sdk.Client, id string) (*sdk.Task, error) {
@@ -119,7 +119,7 @@ func newRunJob(a *app) *cobra.Command {
 		Use:               "run-job NAME JOB",
 		Short:             "Run a job of the deployment's spec once",
 		Example:           `  styrminctl deployments run-job shop migrate --wait`,
-		Args:              cobra.ExactArgs(2),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeJob,
 		RunE: func(command *cobra.Command, args []string) error {
 			return a.change(command.Context(), args[0], "running job "+args[1], options, func(ctx context.Context, client *sdk.Client, id string) (*sdk.Task, error) {
@@ -141,7 +141,7 @@ func newDelete(a *app) *cobra.Command {
 terminal it asks first; elsewhere it needs --yes.`,
 		Example: `  styrminctl deployments delete shop
   styrminctl deployments delete shop --environment test --yes --wait`,
-		Args:              cobra.ExactArgs(1),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeDeployment,
 		RunE: func(command *cobra.Command, args []string) error {
 			return a.change(command.Context(), args[0], "deleting", options, func(ctx context.Context, client *sdk.Client, id string) (*sdk.Task, error) {

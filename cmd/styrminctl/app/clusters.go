@@ -30,7 +30,7 @@ func newClusterList(a *app) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List clusters and when their agents last reported",
 		Example: `  styrminctl clusters list`,
-		Args:    cobra.NoArgs,
+		Args:    countArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := a.connect()
 			if err != nil {
@@ -83,7 +83,7 @@ func newClusterCreate(a *app) *cobra.Command {
 give it to the agent with --token-file.`,
 		Example: `  styrminctl clusters create production
   styrminctl clusters create production -o json | jq -r .agentToken`,
-		Args:              cobra.ExactArgs(1),
+		Args:              countArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			client, err := a.connect()
@@ -107,7 +107,7 @@ func newClusterRotate(a *app) *cobra.Command {
 		Use:               "rotate-token NAME",
 		Short:             "Make a new token for a cluster's agent; the earlier ones stop working at once",
 		Example:           `  styrminctl clusters rotate-token production`,
-		Args:              cobra.ExactArgs(1),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeCluster,
 		RunE: func(command *cobra.Command, args []string) error {
 			client, err := a.connect()

@@ -40,7 +40,7 @@ long the deployment has had its status.`,
 		Example: `  styrminctl deployments list
   styrminctl deployments list --environment prod --status failed
   styrminctl deployments list -o json`,
-		Args: cobra.NoArgs,
+		Args: countArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			client, err := a.connect()
 			if err != nil {

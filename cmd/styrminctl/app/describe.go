@@ -27,7 +27,7 @@ beside what is observed, the steps of its newest task while that is on its way o
 has failed, and the pods that are not healthy.`,
 		Example: `  styrminctl deployments get shop
   styrminctl deployments get shop --environment prod -o yaml`,
-		Args:              cobra.ExactArgs(1),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeDeployment,
 		RunE: func(command *cobra.Command, args []string) error {
 			ctx := command.Context()

@@ -41,7 +41,7 @@ func newPods(a *app) *cobra.Command {
 		Long:  `List the pods of a deployment as the agent last reported them.`,
 		Example: `  styrminctl deployments pods shop
   styrminctl deployments pods shop --unhealthy`,
-		Args:              cobra.ExactArgs(1),
+		Args:              countArguments,
 		ValidArgsFunction: a.completeDeployment,
 		RunE: func(command *cobra.Command, args []string) error {
 			client, err := a.connect()

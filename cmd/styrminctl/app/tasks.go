@@ -29,7 +29,7 @@ func newTaskGet(a *app) *cobra.Command {
 		Use:               "get ID",
 		Short:             "Show a task with its steps and all their attempts",
 		Example:           `  styrminctl tasks get 01990d2c-6f3e-7b1a-9c55-0f4b7f0f6a11`,
-		Args:              cobra.ExactArgs(1),
+		Args:              countArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			client, err := a.connect()
@@ -68,7 +68,7 @@ func newTaskWait(a *app) *cobra.Command {
 		Long: `Wait until the change of a task has finished: until its deployment is running, or
 deleted after a deletion. The exit code tells how it ended, as for --wait.`,
 		Example:           `  styrminctl tasks wait 01990d2c-6f3e-7b1a-9c55-0f4b7f0f6a11 --timeout 5m`,
-		Args:              cobra.ExactArgs(1),
+		Args:              countArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, args []string) error {
 			ctx := command.Context()

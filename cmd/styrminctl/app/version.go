@@ -24,7 +24,7 @@ func newVersion(a *app) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the versions of styrminctl and of the server",
 		Example: `  styrminctl version --client`,
-		Args:    cobra.NoArgs,
+		Args:    countArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			found := versions{Client: a.Version}
 			var err error
