@@ -4,17 +4,23 @@
 package app
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -146,7 +152,10 @@ func TestAPrivateCertificateIsTrustedAndTheTokenReadAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	untrusted := m.run(ExitError, "clusters", "list", "-o", "name")
-	m.wantIn("the error", untrusted.err.String(), "is not trusted")
+	m.wantIn("the error", untrusted.err.String(), "is not trusted", "--ca-file")
+	m.env["STYRMIN_CA_FILE"] = m.file("stranger.pem", strangersCertificate(t))
+	untrusted = m.run(ExitError, "clusters", "list", "-o", "name")
+	m.wantIn("the error with a certificate of another server", untrusted.err.String(), "is not trusted", "--ca-file")
 	m.env["STYRMIN_CA_FILE"] = m.file("ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	m.run(ExitOK, "deployments", "apply", "--help")
 	m.run(ExitOK, "clusters", "list", "-o", "name")
@@ -166,6 +175,21 @@ func TestAPrivateCertificateIsTrustedAndTheTokenReadAnew(t *testing.T) {
 	if diff := cmp.Diff([]string{"Bearer first", "Bearer second", "Bearer second"}, got); diff != "" {
 		t.Errorf("the tokens (-want +got):\n%s", diff)
 	}
+}
+
+// strangersCertificate is one of a server that is not called.
+func strangersCertificate(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, certificate, certificate, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
 func TestMistakesOnTheCommandLineAreUsageErrors(t *testing.T) {

@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
@@ -108,6 +109,7 @@ func outcomeCode(waited *sdk.Waited) int {
 func hintFor(err error) string {
 	var outcome *outcomeError
 	var interrupted *interruptedError
+	var unknownAuthority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &interrupted):
 		return waitAgain(interrupted.taskID)
@@ -117,6 +119,8 @@ func hintFor(err error) string {
 		return "Set a valid token with STYRMIN_TOKEN, --token-file, or token in the configuration file."
 	case errors.Is(err, sdk.ErrForbidden):
 		return "Use the token of an admin."
+	case errors.As(err, &unknownAuthority):
+		return "Name the file with the certificates to trust with --ca-file."
 	case errors.Is(err, sdk.ErrUnavailable):
 		return "Check that the server runs and that --server-address is its address."
 	}
