@@ -146,14 +146,6 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(printable(text)), " ")
 }
 
-// cut shortens a text to so many characters.
-func cut(text string, length int) string {
-	if runes := []rune(text); len(runes) > length {
-		return string(runes[:max(0, length-1)]) + "…"
-	}
-	return text
-}
-
 // printPlainly prints a list of what kind names in the formats that are no table,
 // and says where it is empty; it tells whether that was all there is to do.
 func printPlainly[T any](a *app, format output, kind string, list []T, name func(*T) string) (done bool, err error) {
