@@ -30,13 +30,15 @@ type DeploymentRows struct {
 	Unread   []DeploymentStatus
 	Rejected []RejectedRow
 
-	unreadable unreadable
+	// present are further deployments that have an object in the report; anyone:
+	// any may have one.
+	present map[string]bool
+	anyone  bool
 }
 
 // Absent tells whether a complete report shows that the deployment has no object.
 func (rows *DeploymentRows) Absent(deploymentID string) bool {
-	return rows.Reported[deploymentID] == nil && !rows.unreadable.mayBeOf(deploymentID) &&
-		!slices.ContainsFunc(rows.Unread, func(s DeploymentStatus) bool { return s.DeploymentID == deploymentID })
+	return rows.Reported[deploymentID] == nil && !rows.present[deploymentID] && !rows.anyone
 }
 
 // Settled tells whether the report can say nothing new of the deployment: it
@@ -92,13 +94,14 @@ func (r *DeploymentReport) Apply(stored []DeploymentStatus, foreign map[string]b
 		before[stored[i].Key()] = &stored[i]
 	}
 	var rows DeploymentRows
+	var unread unreadable
 	kept := make(map[ObjectKey]bool, len(r.Deployments))
 	after := make([]DeploymentStatus, 0, len(r.Deployments))
 	for _, status := range r.Deployments {
 		key := status.Key()
 		if reason := whyObjectIsRejected(&status, kept[key], foreign); reason != "" {
 			rows.Rejected = append(rows.Rejected, RejectedRow{Namespace: status.Namespace, Name: status.Name, Reason: reason})
-			rows.unreadable = append(rows.unreadable, status)
+			unread = append(unread, status)
 			continue
 		}
 		kept[key] = true
@@ -112,19 +115,28 @@ func (r *DeploymentReport) Apply(stored []DeploymentStatus, foreign map[string]b
 		}
 	}
 	rows.Reported = ByDeployment(after)
+	rows.present, rows.anyone = unread.owners(stored)
 	for i := range stored {
-		switch {
-		case kept[stored[i].Key()]:
-		case !r.Header.Complete:
-			rows.alsoSpeaks(stored[i])
-		case rows.unreadable.mayHold(&stored[i]):
-			rows.Unread = append(rows.Unread, stored[i])
-			rows.alsoSpeaks(stored[i])
-		default:
-			rows.Deletes = append(rows.Deletes, stored[i])
+		if !kept[stored[i].Key()] {
+			rows.missing(stored[i], r.Header.Complete, unread)
 		}
 	}
 	return rows, nil
+}
+
+// missing decides what becomes of a row whose object the report does not hold, or
+// not in a form that can be read.
+func (rows *DeploymentRows) missing(row DeploymentStatus, complete bool, unread unreadable) {
+	switch {
+	case !complete:
+		rows.alsoSpeaks(row)
+	case unread.mayHold(&row):
+		rows.Unread = append(rows.Unread, row)
+		rows.present[row.DeploymentID] = true
+		rows.alsoSpeaks(row)
+	default:
+		rows.Deletes = append(rows.Deletes, row)
+	}
 }
 
 // ByDeployment groups objects by the deployment that they are of.

@@ -283,8 +283,8 @@ func (g *rowGame) reportObjects() {
 	for _, object := range report.Deployments {
 		if object.UID != "" {
 			want[object.Name] = object.UID
-		} else if uid, had := before[object.Name]; had {
-			want[object.Name] = uid
+		} else if uid := before[object.Name]; uid == object.DeploymentID {
+			want[object.Name] = uid // It is not another deployment's under its name.
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

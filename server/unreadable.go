@@ -10,24 +10,40 @@ import "slices"
 // them stays as it is, and they do not count as absent (R15).
 type unreadable []DeploymentStatus
 
-// mayHold tells whether one of them may be the stored object: it has its name,
-// its uid or its deployment.
+// mayHold tells whether the object of the row may be one of them.
 func (u unreadable) mayHold(stored *DeploymentStatus) bool {
-	return slices.ContainsFunc(u, func(row DeploymentStatus) bool {
-		return row.isAnonymous() || row.Key() == stored.Key() ||
-			row.UID != "" && row.UID == stored.UID || row.DeploymentID == stored.DeploymentID
-	})
+	return slices.ContainsFunc(u, func(object DeploymentStatus) bool { return object.mayBe(stored) })
 }
 
-// mayBeOf tells whether one of them may be of the deployment.
-func (u unreadable) mayBeOf(deploymentID string) bool {
-	return slices.ContainsFunc(u, func(row DeploymentStatus) bool {
-		return row.isAnonymous() || row.DeploymentID == deploymentID
-	})
+// mayBe tells whether an object that cannot be read may be that of the row: it has
+// its uid or, having none, contradicts the row in nothing that it has.
+func (d *DeploymentStatus) mayBe(stored *DeploymentStatus) bool {
+	if d.UID != "" {
+		return d.UID == stored.UID
+	}
+	agrees := func(part, whole string) bool { return part == "" || part == whole }
+	return agrees(d.Namespace, stored.Namespace) && agrees(d.Name, stored.Name) && agrees(d.DeploymentID, stored.DeploymentID)
 }
 
-// isAnonymous tells whether a row says nothing by which its object can be told
-// from others.
-func (d *DeploymentStatus) isAnonymous() bool {
-	return (d.Namespace == "" || d.Name == "") && d.UID == "" && d.DeploymentID == ""
+// owners are the deployments that the objects are of: those that they name or,
+// where they name none, those of the rows of their uid or their name, which may be
+// of the object before this one. anyone: one is of no deployment that can be told,
+// so it may be of any.
+func (u unreadable) owners(stored []DeploymentStatus) (owners map[string]bool, anyone bool) {
+	owners = map[string]bool{}
+	for i := range u {
+		object := &u[i]
+		if object.DeploymentID != "" {
+			owners[object.DeploymentID] = true
+			continue
+		}
+		told := false
+		for j := range stored {
+			if row := &stored[j]; row.Key() == object.Key() || row.UID == object.UID {
+				owners[row.DeploymentID], told = true, true
+			}
+		}
+		anyone = anyone || !told
+	}
+	return owners, anyone
 }

@@ -52,9 +52,22 @@ func TestR15AnObjectThatCannotBeReadIsThere(t *testing.T) {
 			reported: []DeploymentStatus{row("s", "", "", "")},
 			want:     outcome{Unread: []ObjectKey{{"s", "x"}, {"s", "y"}}},
 		},
+		"one that is another object under a stored name may be of the same deployment": {
+			reported: []DeploymentStatus{row("s", "x", "new", ""), y},
+			want:     outcome{Deleted: []ObjectKey{{"s", "x"}}, Absent: []string{"dz"}, Reported: []string{"dy"}},
+		},
+		"one that was never stored and names no deployment may be of any": {
+			reported: []DeploymentStatus{row("s", "z", "uz", ""), y},
+			want:     outcome{Deleted: []ObjectKey{{"s", "x"}}, Reported: []string{"dy"}},
+		},
 		"one that was never stored is not absent": {
 			reported: []DeploymentStatus{x, y, row("s", "z", "", "dz")},
 			want:     outcome{Reported: []string{"dx", "dy"}},
+		},
+		"another object of another cluster's deployment says nothing of the one before it": {
+			reported: []DeploymentStatus{row("s", "x", "new", "theirs"), y},
+			foreign:  map[string]bool{"theirs": true},
+			want:     outcome{Deleted: []ObjectKey{{"s", "x"}}, Absent: []string{"dx", "dz"}, Reported: []string{"dy"}},
 		},
 		"one that names a deployment of another cluster is there": {
 			reported: []DeploymentStatus{row("s", "x", "ux", "theirs"), y},
