@@ -161,6 +161,7 @@ func TestASlowServerDoesNotMakeAWaitLonger(t *testing.T) {
 	if took := time.Since(began); took > 5*eyeTimeout {
 		t.Errorf("a wait that looks once took %s", took)
 	}
+	behind.Close() // Nobody sends to hung after this.
 	close(hung)
 	if first, second := <-hung, <-hung; first != "serverInfo" || second != "listPods" {
 		t.Errorf("%q and %q hung", first, second)
