@@ -79,7 +79,9 @@ func (s *screen) close() {
 // out from the top: a line that has scrolled away cannot be drawn over.
 func (s *screen) draw(frame string) {
 	width, height := s.size()
-	lines := s.lines(frame, width)
+	// In the last column a cursor stands on what was written there, and clearing the
+	// rest of the line would clear that.
+	lines := s.lines(frame, max(1, width-1))
 	if fits := height - 1; len(lines) > fits {
 		lines = lines[len(lines)-max(fits, 0):]
 	}

@@ -241,7 +241,7 @@ func TestAScreenIsDrawnInOnePlace(t *testing.T) {
 					t.Errorf("%d lines on a screen of %d", len(e.lines), test.height)
 				}
 				for _, line := range e.lines {
-					if n := len([]rune(line)); n > test.width && !test.colour {
+					if n := len([]rune(line)); n >= test.width && !test.colour {
 						t.Errorf("a line of %d characters on a screen of %d: %s", n, test.width, line)
 					}
 				}
