@@ -49,6 +49,7 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 	$(GO) -C hack/localcluster test -race -p 1 -timeout 30m $(TESTARGS) ./...; \
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v initdb >/dev/null || \
 		echo "SKIPPED: the tests on PostgreSQL, whose programs are not installed (apt-get install postgresql)"; \
+	command -v promtool >/dev/null || echo "SKIPPED: the tests of the alerts, whose checker promtool is not installed (apt-get install prometheus)"; \
 	command -v chromium >/dev/null || echo "SKIPPED: the page in a browser, unless another Chromium is there (apt-get install chromium)"; \
 	echo "Testing the product, part by part"; \
 	$(GO) test -race -timeout 30m $(TESTARGS) $$($(GO) list ./... | grep -v -e /test/ -e /hack/); \
@@ -114,18 +115,85 @@ kill-loop: localcluster ## Kill the manager KILLS=30 times during create, upgrad
 
 ##@ Deployment
 
+# The image to build and to deploy. The tool that builds it, and for which platforms docker-buildx does.
+IMG ?= styrmin:$(VERSION)
+CONTAINER_TOOL ?= docker
+PLATFORMS ?= linux/amd64,linux/arm64
+# For the agent: the server's address, as https://styrmin.example; yes where its certificate is of an authority of yours,
+# which is then ca.crt in the Secret beside the token.
+SERVER_ADDRESS ?=
+PRIVATE_CA ?= no
+# For the server: sqlite (one replica) or postgres (two); yes where it is to speak TLS itself.
+DATABASE ?= sqlite
+TLS ?= no
+# What undeploy does with all StyrminDeployments and the custom resource: keep or delete.
+DEPLOYMENTS ?= keep
+export IMG SERVER_ADDRESS PRIVATE_CA DATABASE TLS
+
+.PHONY: docker-build
+docker-build: container-tool ## Build the image IMG, which holds the manager and the server, for this machine.
+	$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) --tag $(IMG) .
+
+.PHONY: docker-push
+docker-push: container-tool ## Push the image IMG.
+	$(CONTAINER_TOOL) push $(IMG)
+
+.PHONY: docker-buildx
+docker-buildx: container-tool ## Build the image IMG for all PLATFORMS, with the time of the commit, and push it.
+	SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct)" $(CONTAINER_TOOL) buildx build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) \
+		--output type=image,name=$(IMG),push=true,rewrite-timestamp=true .
+
+.PHONY: container-tool
+container-tool:
+	@$(CONTAINER_TOOL) info >/dev/null 2>&1 || { \
+		echo "$(CONTAINER_TOOL) is not installed, or nothing runs that it could talk to: '$(CONTAINER_TOOL) info' fails." >&2; \
+		echo "Set CONTAINER_TOOL to another one, or build the image elsewhere." >&2; exit 1; }
+
 .PHONY: deploy
-deploy: ## Install or upgrade the custom resource and the agent in the cluster of your kubeconfig.
-	$(KUBECTL) apply --server-side --force-conflicts -k config/default
+deploy: ## Install or upgrade the custom resource and the agent: make deploy IMG=… SERVER_ADDRESS=https://…
+	@[ -n '$(SERVER_ADDRESS)' ] || ! grep -q 'serverAddress=https://styrmin.example$$' config/agent/kustomization.yaml || \
+		{ echo "Set SERVER_ADDRESS to the address of the server, as https://styrmin.example" >&2; exit 1; }
+	hack/overlay.sh agent
+	$(KUBECTL) apply --server-side --force-conflicts -k dist/agent
+
+.PHONY: deploy-server
+deploy-server: ## Install or upgrade the server: make deploy-server IMG=… DATABASE=postgres TLS=yes
+	hack/overlay.sh server
+	$(KUBECTL) apply --server-side --force-conflicts -k dist/server
 
 .PHONY: undeploy
-undeploy: ## Remove the agent. The custom resource, all StyrminDeployments and what they run stay.
+undeploy: ## Remove the agent. StyrminDeployments, what they run and the custom resource stay, unless DEPLOYMENTS=delete.
+	@case '$(DEPLOYMENTS)' in keep | delete) ;; *) echo "DEPLOYMENTS is '$(DEPLOYMENTS)': want keep or delete" >&2; exit 1 ;; esac
+	@# The agent removes what they run, so it goes after them.
+	@[ '$(DEPLOYMENTS)' = keep ] || [ -z "$$($(KUBECTL) get crd styrmindeployments.styrmin.io --ignore-not-found -o name)" ] || \
+		$(KUBECTL) delete styrmindeployments --all --all-namespaces
 	$(KUBECTL) delete --ignore-not-found -k config/agent
+	@# Each server address has had a ConfigMap of its own.
+	$(KUBECTL) delete configmaps --ignore-not-found --namespace styrmin-system --selector app.kubernetes.io/name=styrmin,app.kubernetes.io/component=manager
+	@[ '$(DEPLOYMENTS)' = keep ] || $(KUBECTL) delete --ignore-not-found -k config/default
 
 .PHONY: build-installer
 build-installer: ## Write what deploy applies into dist/install.yaml.
-	mkdir -p dist
-	$(KUBECTL) kustomize config/default > dist/install.yaml
+	hack/overlay.sh agent
+	$(KUBECTL) kustomize dist/agent > dist/install.yaml
+
+##@ Release
+
+.PHONY: sbom
+sbom: build ## Write the bill of materials (CycloneDX) of each program into dist.
+	@mkdir -p dist
+	@for program in manager styrmin-server styrminctl; do \
+		$(GO) tool -modfile=hack/tools/sbom/go.mod cyclonedx-gomod bin -json -noserial -notimestamp -std \
+			-version $(VERSION) -output dist/$$program.cdx.json bin/$$program || exit 1; done
+
+.PHONY: release-check
+release-check: sbom build-installer ## Tell what is missing to release VERSION: tag, CHANGELOG, versions of the programs, SBOM, install.yaml.
+	@VERSION='$(VERSION)' hack/release-check.sh
+
+.PHONY: release-contract
+release-contract: ## Keep the contract and the operations of now as those of the release before, right after a release.
+	cp api/graphql/schema.graphqls test/compat/testdata/released/
+	for client in reporter worker sdk; do cp $$client/operations.graphql test/compat/testdata/released/$$client.graphql; done
 
 ##@ Development
 
@@ -154,6 +222,13 @@ generate: ## Generate code: deep copies, the GraphQL server and client.
 manifests: ## Generate the CRD and the manager's roles.
 	$(TOOL) controller-gen crd paths=./api/... output:crd:artifacts:config=config/crd/bases
 	$(TOOL) controller-gen rbac:roleName=manager-role paths=./controllers/... paths=./reporter/... paths=./worker/... output:rbac:artifacts:config=config/rbac
+
+.PHONY: monitoring-crds
+monitoring-crds: ## Generate the Prometheus operator's custom resources that config/prometheus is tested against.
+	$(GO) -C hack/tools/monitoring tool controller-gen crd:maxDescLen=0 \
+		paths=github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1 \
+		output:crd:dir=$(CURDIR)/test/manifests/testdata/monitoring
+	find test/manifests/testdata/monitoring -name '*.yaml' ! -name '*_servicemonitors.yaml' ! -name '*_prometheusrules.yaml' -delete
 
 .PHONY: fmt
 fmt: ## Format the code.

@@ -134,7 +134,7 @@ func newKiller(t *testing.T, random *rand.Rand) *killer {
 func (k *killer) runAndKill() {
 	k.t.Helper()
 	manager := exec.CommandContext(k.t.Context(), managerProgram,
-		"--kubeconfig", sys.Kubeconfig, "--server-address", sys.ServerURL, "--token-file", sys.AgentTokenFile,
+		"--kubeconfig", sys.ManagerKubeconfig(), "--server-address", sys.ServerURL, "--token-file", sys.AgentTokenFile,
 		"--health-probe-bind-address", "0")
 	manager.Stdout, manager.Stderr = k.log, k.log
 	if err := manager.Start(); err != nil {

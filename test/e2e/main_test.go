@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/styrmin/styrmin/test/browser"
 	"github.com/styrmin/styrmin/test/system"
 )
 
@@ -57,6 +58,14 @@ func run(m *testing.M) (int, error) {
 		}
 	}
 	managerProgram = manager
+	manifests, err := system.Kustomize(context.Background(), "../../config/default")
+	if err != nil {
+		return 1, err
+	}
+	manifestsFile := filepath.Join(dir, "manifests.yaml")
+	if err := os.WriteFile(manifestsFile, manifests, 0o600); err != nil {
+		return 1, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	sys, err = system.Start(ctx, system.Options{
@@ -64,7 +73,7 @@ func run(m *testing.M) (int, error) {
 		Localcluster: localcluster,
 		Server:       server,
 		Manager:      manager,
-		CRDs:         "../../config/crd/bases",
+		Manifests:    manifestsFile,
 		Listen:       "127.0.0.1:0",
 		Charts:       "127.0.0.1:0",
 		Progress:     os.Stderr,
@@ -73,6 +82,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	code := m.Run()
+	browser.Stop()
 	if err := sys.Stop(); err != nil {
 		return 1, err
 	}

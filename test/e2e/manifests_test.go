@@ -5,10 +5,10 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,91 +16,104 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 	"github.com/styrmin/styrmin/test/system"
 )
 
-// TestManifestsAreAccepted asks the API server, with strict field validation and
-// without storing anything, for all manifests that people build from config; and
-// for the pods of their Deployments, which the restricted pod security level of
-// their namespaces may refuse.
-func TestManifestsAreAccepted(t *testing.T) {
-	for _, overlay := range []string{"default", "server", "server-postgres", "network-policy"} {
-		t.Run(overlay, func(t *testing.T) {
-			for _, object := range kustomize(t, "../../config/"+overlay) {
-				if object.GetKind() == "Namespace" || object.GetKind() == "ServiceAccount" {
-					// What needs it is refused without it, dry run or not.
-					if err := sys.Apply(t.Context(), object); err != nil {
-						t.Fatal(err)
-					}
-					continue
-				}
-				dry := client.NewDryRunClient(client.WithFieldValidation(sys.Client, metav1.FieldValidationStrict))
-				apply := client.ApplyConfigurationFromUnstructured(object)
-				if err := dry.Apply(t.Context(), apply, client.FieldOwner("test"), client.ForceOwnership); err != nil {
-					t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
-				}
-				if object.GetKind() == "Deployment" {
-					makePodOf(t, dry, object)
-				}
-			}
-		})
-	}
-}
+// agentNamespace is where the agent is installed.
+const agentNamespace = "styrmin-system"
 
-// kustomize builds the manifests of a folder.
-func kustomize(t *testing.T, dir string) []*unstructured.Unstructured {
+// runMake runs a target of the Makefile against the local cluster.
+func runMake(t *testing.T, target string, variables ...string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), kubectl(), "kustomize", dir).Output()
-	if err != nil {
-		t.Fatalf("kubectl kustomize %s: %v", dir, err)
-	}
-	file := filepath.Join(t.TempDir(), "built.yaml")
-	if err := os.WriteFile(file, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	objects, err := system.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objects
-}
-
-// makePodOf creates a pod as the Deployment's controller would.
-func makePodOf(t *testing.T, dry client.Client, object *unstructured.Unstructured) {
-	t.Helper()
-	var deployment appsv1.Deployment
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &deployment); err != nil {
-		t.Fatal(err)
-	}
-	pod := &corev1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
-	pod.Namespace, pod.GenerateName = deployment.Namespace, deployment.Name+"-"
-	if err := dry.Create(t.Context(), pod); err != nil {
-		t.Errorf("a pod of Deployment %s: %v", deployment.Name, err)
+	command := exec.CommandContext(t.Context(), "make", append(variables, target, "KUBECTL="+system.Kubectl()+" --kubeconfig "+sys.Kubeconfig)...)
+	command.Dir = "../.."
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("make %s: %v\n%s", target, err, out)
 	}
 }
 
-func kubectl() string { return filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl") }
-
-// TestManifestsInstall installs the agent as people do, and removes it again. Its
-// namespace enforces the restricted pod security level, so pods that ask for more
-// would not be made.
-func TestManifestsInstall(t *testing.T) {
-	run := func(target string) {
-		make := exec.CommandContext(t.Context(), "make", target, "KUBECTL="+kubectl()+" --kubeconfig "+sys.Kubeconfig)
-		make.Dir = "../.."
-		if out, err := make.CombinedOutput(); err != nil {
-			t.Fatalf("make %s: %v\n%s", target, err, out)
+// TestManifestsInstallAndUninstall installs the agent and removes it as
+// docs/install.md says, with the manager's program run here in the place of its
+// pods, and compares all objects of the cluster with what the document promises.
+func TestManifestsInstallAndUninstall(t *testing.T) {
+	if err := sys.ManagerProcess().Stop(); err != nil {
+		t.Fatal(err)
+	}
+	runMake(t, "undeploy", "DEPLOYMENTS=delete")
+	eventually(t, time.Minute, "the agent's namespace is gone", func(ctx context.Context) error {
+		err := sys.Client.Get(ctx, client.ObjectKey{Name: agentNamespace}, &corev1.Namespace{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("want it gone, got %w", err)
 		}
+		return nil
+	})
+	t.Cleanup(func() { // For the tests after this one.
+		ctx := context.WithoutCancel(t.Context())
+		if err := errors.Join(sys.Install(ctx), sys.StartManager(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err := sys.Apply(t.Context(), overlay(t, "samples")[0]); err != nil { // The namespace of the sample.
+		t.Fatal(err)
 	}
-	run("deploy")
-	manager := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "styrmin-system", Name: "styrmin-manager"}}
+	before := takeInventory(t)
+
+	t.Run("make deploy installs an agent that works", func(t *testing.T) {
+		deploy(t)
+		applySample(t)
+		eventually(t, 3*time.Minute, "the sample runs", runsNewest)
+	})
+	if t.Failed() {
+		return
+	}
+	t.Run("make undeploy removes the agent and nothing else", func(t *testing.T) {
+		installed := takeInventory(t)
+		runMake(t, "undeploy")
+		sys.ManagerProcess().Kill()
+		ours := map[string]bool{}
+		for _, object := range overlay(t, "agent") {
+			ours[keyOf(object)] = true
+		}
+		eventually(t, time.Minute, "all of the agent's objects are gone, and no others", func(context.Context) error {
+			return onlyTheAgentIsGone(installed, takeInventory(t), ours)
+		})
+	})
+	t.Run("make deploy goes on where the agent was", func(t *testing.T) {
+		uids := deploymentUIDs(t)
+		deploy(t)
+		change(t, `[{"op": "replace", "path": "/spec/components/0/replicas", "value": 2}]`)
+		eventually(t, 3*time.Minute, "the sample runs in its new size", all(runsNewest, hasHealthyPods("server", 2)))
+		if now := deploymentUIDs(t); !slices.Equal(now, uids) {
+			t.Errorf("the StyrminDeployments were %v, now they are %v", uids, now)
+		}
+	})
+	t.Run("make undeploy DEPLOYMENTS=delete leaves nothing", func(t *testing.T) {
+		runMake(t, "undeploy", "DEPLOYMENTS=delete")
+		sys.ManagerProcess().Kill()
+		eventually(t, 2*time.Minute, "the cluster is as before", func(context.Context) error {
+			return sameObjects(before, takeInventory(t))
+		})
+	})
+}
+
+// deploy installs the agent, waits for its simulated pods, and runs the manager
+// with what their pods would have.
+func deploy(t *testing.T) {
+	t.Helper()
+	runMake(t, "deploy", "IMG=registry.example/styrmin:e2e", "SERVER_ADDRESS="+sys.ServerURL)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: "styrmin-agent-token"},
+		StringData: map[string]string{"token": "is in a file"},
+	}
+	if err := client.IgnoreAlreadyExists(sys.Client.Create(t.Context(), secret)); err != nil {
+		t.Fatal(err)
+	}
+	manager := &appsv1.Deployment{}
 	eventually(t, time.Minute, "the manager's pods were made", func(ctx context.Context) error {
-		if err := sys.Client.Get(ctx, client.ObjectKeyFromObject(manager), manager); err != nil {
+		if err := sys.Client.Get(ctx, client.ObjectKey{Namespace: agentNamespace, Name: "styrmin-manager"}, manager); err != nil {
 			return err
 		}
 		if manager.Status.ReadyReplicas != 2 {
@@ -108,14 +121,27 @@ func TestManifestsInstall(t *testing.T) {
 		}
 		return nil
 	})
-	run("undeploy")
-	for _, gone := range kustomize(t, "../../config/agent") {
-		err := sys.Client.Get(t.Context(), client.ObjectKeyFromObject(gone), gone)
-		if !apierrors.IsNotFound(err) {
-			t.Errorf("%s %s after undeploy: want it gone, got %v", gone.GetKind(), gone.GetName(), err)
-		}
+	if image := manager.Spec.Template.Spec.Containers[0].Image; image != "registry.example/styrmin:e2e" {
+		t.Errorf("the manager's image is %s", image)
 	}
-	if err := sys.Client.List(t.Context(), &styrminv1.StyrminDeploymentList{}); err != nil {
-		t.Errorf("StyrminDeployments after undeploy: %v", err)
+	if err := sys.StartManager(t.Context()); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// deploymentUIDs are the UIDs of all StyrminDeployments.
+func deploymentUIDs(t *testing.T) []string {
+	t.Helper()
+	list := &styrminv1.StyrminDeploymentList{}
+	if err := sys.Client.List(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	var uids []string
+	for i := range list.Items {
+		uids = append(uids, string(list.Items[i].UID))
+	}
+	if len(uids) == 0 {
+		t.Fatal("no StyrminDeployments are left")
+	}
+	return uids
 }

@@ -5,65 +5,154 @@ package e2e
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/styrmin/styrmin/test/system"
 )
 
-// TestAlertsAreAboutMetricsThatExist compares the shipped alerts with what the
-// programs serve, and with the runbook.
-func TestAlertsAreAboutMetricsThatExist(t *testing.T) {
-	objects, err := system.Load("../../config/prometheus/rules.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	runbook, err := os.ReadFile("../../docs/runbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, time.Minute, "the agent has reported", func(ctx context.Context) error {
-		last, err := sys.LastReport(ctx)
-		if err == nil && last.IsZero() {
-			err = errors.New("no report yet")
+// TestAlertsAndDashboardAskForWhatIsServed compares the metrics in the shipped
+// alerts and the dashboard with those that the programs serve once a deployment
+// has been made through the API, broken and deleted.
+func TestAlertsAndDashboardAskForWhatIsServed(t *testing.T) {
+	asked := queries(t)
+	liveAndFail(t)
+	served := map[string]bool{}
+	for line := range strings.Lines(allMetrics(t)) {
+		if name, _, found := strings.Cut(line, "{"); found {
+			served[name] = true
+		} else if name, _, found := strings.Cut(line, " "); found {
+			served[name] = true
 		}
-		return err
-	})
-	served, err := sys.Metrics(t.Context())
+	}
+	for where, query := range asked {
+		names := metricNames(query)
+		if len(names) == 0 {
+			t.Errorf("%s asks for no metric: %s", where, query)
+		}
+		for _, name := range names {
+			if !served[name] {
+				t.Errorf("%s asks for %s, which nothing serves", where, name)
+			}
+		}
+	}
+}
+
+// liveAndFail makes a deployment through the API, breaks its image, and deletes it.
+func liveAndFail(t *testing.T) {
+	t.Helper()
+	shop := smallShop("", "watched", "")
+	shop.Spec.InstanceID = ""
+	answer := struct {
+		Task struct{ ID, DeploymentID string }
+	}{}
+	err := sys.Query(t.Context(), `mutation ($cluster: ID!, $spec: JSON!) { task: createDeployment(input: {
+		name: "watched", clusterId: $cluster, environment: "watched", spec: $spec}) { id deploymentId } }`,
+		map[string]any{"cluster": sys.ClusterID, "spec": shop.Spec}, &answer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, _, err := unstructured.NestedSlice(objects[0].Object, "spec", "groups")
-	if err != nil || len(groups) == 0 {
-		t.Fatalf("no groups: %v", err)
+	id := answer.Task.DeploymentID
+	has := func(want string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			status, _, err := storeStatus(ctx, id)
+			if err == nil && status != want {
+				err = fmt.Errorf("want %s, got %s", want, status)
+			}
+			return err
+		}
 	}
-	metric := regexp.MustCompile(`\bstyrmin_\w+`)
-	for _, group := range groups {
-		for _, entry := range group.(map[string]any)["rules"].([]any) {
-			rule := entry.(map[string]any)
-			name, _ := rule["alert"].(string)
-			names := metric.FindAllString(rule["expr"].(string), -1)
-			if len(names) == 0 {
-				t.Errorf("%s is about no metric of ours", name)
+	waitForTask(t, answer.Task.ID, "SUCCEEDED", "")
+	eventually(t, time.Minute, "the watched deployment runs", has("RUNNING"))
+
+	shop.Spec.HelmRelease.Values.Raw = []byte(`{"server": {"image": "registry.example/does-not-exist:1"}}`)
+	err = sys.Query(t.Context(), `mutation ($id: ID!, $spec: JSON!) { task: updateDeployment(id: $id, spec: $spec) { id } }`,
+		map[string]any{"id": id, "spec": shop.Spec}, &answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 2*time.Minute, "the watched deployment is FAILED", has("FAILED"))
+	waitForTask(t, changeDeployment(t, id, "deleteDeployment(id: $id)"), "SUCCEEDED", "")
+}
+
+// queries are the expressions of the alerts and of the dashboard's panels, by where
+// they stand.
+func queries(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, rules := range overlay(t, "prometheus") {
+		groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, group := range groups {
+			for _, entry := range group.(map[string]any)["rules"].([]any) {
+				rule := entry.(map[string]any)
+				found[fmt.Sprint("alert ", rule["alert"])] = rule["expr"].(string)
 			}
-			for _, metric := range names {
-				if !strings.Contains(served, "\n"+metric+"{") && !strings.Contains(served, "\n"+metric+" ") {
-					t.Errorf("%s: nothing serves %s", name, metric)
-				}
-			}
-			if !strings.Contains(string(runbook), "\n## "+name+"\n") {
-				t.Errorf("%s has no entry in docs/runbook.md", name)
-			}
-			link, _, _ := unstructured.NestedString(rule, "annotations", "runbook_url")
-			if !strings.HasSuffix(link, "/docs/runbook.md#"+strings.ToLower(name)) {
-				t.Errorf("%s leads to %q", name, link)
-			}
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal("there are no alerts")
+	}
+	content, err := os.ReadFile("../../config/grafana/styrmin.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr, RefID string }
+		}
+	}
+	if err := json.Unmarshal(content, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			found[fmt.Sprintf("panel %q, %s", panel.Title, target.RefID)] = target.Expr
+		}
+	}
+	return found
+}
+
+var (
+	// noMetric is what of a query holds names that are no metrics: label matchers,
+	// ranges and lists of labels.
+	noMetric = regexp.MustCompile(`\{[^}]*\}|\[[^\]]*\]|\b(by|without|on|ignoring)\s*\([^)]*\)`)
+	// nameOrCall is a name, with the bracket where it is a function's.
+	nameOrCall = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?`)
+	operators  = []string{"and", "or", "unless", "bool", "offset"}
+)
+
+// metricNames are the metrics that a query asks for.
+func metricNames(query string) []string {
+	var names []string
+	for _, name := range nameOrCall.FindAllString(noMetric.ReplaceAllString(query, " "), -1) {
+		name = strings.TrimSpace(name)
+		if !strings.HasSuffix(name, "(") && !slices.Contains(operators, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestMetricNamesOfQueries(t *testing.T) {
+	for query, want := range map[string][]string{
+		`max by (cluster) (a_seconds) > 60`:                                   {"a_seconds"},
+		`sum by (kind) (rate(a_total{result!="ok"}[5m])) unless b{c="d"} > 0`: {"a_total", "b"},
+		`time() - max(a) / on (pod) b`:                                        {"a", "b"},
+		`1 + 2`:                                                               nil,
+	} {
+		if diff := cmp.Diff(want, metricNames(query)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 	}
 }

@@ -30,8 +30,13 @@ func Load(path string) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
+	return decode(file, path)
+}
+
+// decode reads objects from what is named source.
+func decode(from io.Reader, source string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
+	decoder := yaml.NewYAMLOrJSONDecoder(from, 4096)
 	for {
 		object := &unstructured.Unstructured{}
 		err := decoder.Decode(object)
@@ -39,7 +44,7 @@ func Load(path string) ([]*unstructured.Unstructured, error) {
 		case errors.Is(err, io.EOF):
 			return objects, nil
 		case err != nil:
-			return nil, fmt.Errorf("reading %s: %w", path, err)
+			return nil, fmt.Errorf("reading %s: %w", source, err)
 		case len(object.Object) > 0:
 			objects = append(objects, object)
 		}

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,6 +35,9 @@ import (
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
+// requestTimeout bounds a request to one of the programs.
+const requestTimeout = 20 * time.Second
+
 // Options say what to run and where.
 type Options struct {
 	// Dir holds all state: the cluster's, the server's, tokens and logs. A second
@@ -47,8 +51,13 @@ type Options struct {
 	Listen string
 	// Charts is the address of the local chart repository; port 0 as above.
 	Charts string
-	// CRDs is the folder of the product's custom resource definitions.
+	// CRDs is the folder of the product's custom resource definitions. The manager
+	// then runs as the cluster's administrator.
 	CRDs string
+	// Manifests is a file with what config/default builds, instead of CRDs. The
+	// manager then runs with the arguments, the ServiceAccount and the roles that it
+	// is shipped with.
+	Manifests string
 	// Progress gets a line for each long step. Nil: nobody is told.
 	Progress io.Writer
 }
@@ -67,8 +76,10 @@ type System struct {
 	// ClusterID is the cluster's id on the server.
 	ClusterID string
 
-	opts  Options
-	probe string
+	opts Options
+	// installed is nil where the manager runs as the administrator.
+	installed *installation
+	probe     string
 	// serverMetrics and managerMetrics are where the programs serve /metrics.
 	serverMetrics, managerMetrics string
 	cluster                       *Process
@@ -93,7 +104,7 @@ func Start(ctx context.Context, opts Options) (_ *System, err error) {
 		do   func(context.Context) error
 	}{
 		{"", s.startCluster}, // It tells its own progress.
-		{"custom resource definitions", s.applyCRDs},
+		{"manifests", s.Install},
 		{"server", s.StartServer},
 		{"cluster's entry on the server", s.registerCluster},
 		{"manager", s.StartManager},
@@ -114,7 +125,7 @@ func prepare(opts Options) (*System, error) {
 		opts:           opts,
 		AdminTokenFile: filepath.Join(opts.Dir, "admin-token"),
 		AgentTokenFile: filepath.Join(opts.Dir, "agent-token"),
-		httpClient:     &http.Client{Timeout: 20 * time.Second},
+		httpClient:     newHTTPClient(),
 	}
 	if err := os.MkdirAll(s.logDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("making the state folder: %w", err)
@@ -248,7 +259,17 @@ func findServing(server *Process) (serving, error) {
 	return serving{}, errors.New("it does not serve yet")
 }
 
-// StartManager starts a manager. The one before must have ended.
+// Install applies the manifests that the options name.
+func (s *System) Install(ctx context.Context) (err error) {
+	if s.opts.Manifests == "" {
+		return s.applyCRDs(ctx)
+	}
+	s.installed, err = s.install(ctx)
+	return err
+}
+
+// StartManager starts a manager, with a new token of its ServiceAccount where it
+// has one. The one before must have ended.
 func (s *System) StartManager(ctx context.Context) error {
 	var err error
 	for _, address := range []*string{&s.probe, &s.managerMetrics} {
@@ -256,12 +277,21 @@ func (s *System) StartManager(ctx context.Context) error {
 			return err
 		}
 	}
-	s.manager, err = startProcess("manager", s.logDir(), nil, nil, s.opts.Manager,
-		"--kubeconfig", s.Kubeconfig,
+	args := []string{"--metrics-secure=false"}
+	if s.installed != nil {
+		if err := s.writeKubeconfig(ctx, s.installed); err != nil {
+			return err
+		}
+		// The flags below win: a later one of the same name does.
+		args = slices.Concat(s.installed.args, []string{"--leader-election-namespace", s.installed.namespace})
+	}
+	args = append(args,
+		"--kubeconfig", s.ManagerKubeconfig(),
 		"--server-address", s.ServerURL,
 		"--token-file", s.AgentTokenFile,
 		"--health-probe-bind-address", s.probe,
-		"--metrics-bind-address", s.managerMetrics, "--metrics-secure=false")
+		"--metrics-bind-address", s.managerMetrics)
+	s.manager, err = startProcess("manager", s.logDir(), nil, nil, s.opts.Manager, args...)
 	if err != nil {
 		return err
 	}
@@ -271,16 +301,6 @@ func (s *System) StartManager(ctx context.Context) error {
 // ManagerReady asks the manager's readiness probe.
 func (s *System) ManagerReady(ctx context.Context) error {
 	return s.get(ctx, "http://"+s.probe+"/readyz")
-}
-
-// Metrics are what the server and the manager serve to Prometheus.
-func (s *System) Metrics(ctx context.Context) (string, error) {
-	fromServer, err := s.read(ctx, "http://"+s.serverMetrics+"/metrics")
-	if err != nil {
-		return "", err
-	}
-	fromManager, err := s.read(ctx, "http://"+s.managerMetrics+"/metrics")
-	return fromServer + fromManager, err
 }
 
 // ServerProcess is the server that was started last.
@@ -345,26 +365,4 @@ func freeAddress(ctx context.Context, address string) (string, error) {
 		return free, listener.Close()
 	}
 	return "", fmt.Errorf("finding a free port: all from %d to %d are in use", firstPort, firstPort+portCount-1)
-}
-
-func (s *System) get(ctx context.Context, url string) error {
-	_, err := s.read(ctx, url)
-	return err
-}
-
-func (s *System) read(ctx context.Context, url string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	response, err := s.httpClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answered %s", url, response.Status)
-	}
-	return string(body), err
 }
