@@ -5,6 +5,7 @@ package graph
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx = withLoaders(withCaller(ctx, caller), h.resolver.Store)
 	room := &share{bodies: h.bodies}
 	defer room.settle(0)
-	params, size, err := readParams(w, r, caller, room)
+	params, size, err := readParams(ctx, w, r, caller, room)
 	if errors.Is(err, errBodiesFull) {
 		h.refuseForNow(w)
 		return
@@ -145,7 +146,9 @@ func Identify(r *http.Request, db *store.Store) (server.Identity, error) {
 
 // readParams reads the body within the bounds of the caller's role and the room
 // that there is, and tells its unpacked size.
-func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity, room *share) (*graphql.RawParams, int64, error) {
+func readParams(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, caller server.Identity, room *share,
+) (*graphql.RawParams, int64, error) {
 	limit := int64(maxBody)
 	if slices.Contains(reporters, caller.Role) {
 		limit = maxReportBody
@@ -155,7 +158,7 @@ func readParams(w http.ResponseWriter, r *http.Request, caller server.Identity, 
 		return nil, 0, err
 	}
 	params := new(graphql.RawParams)
-	decoder := json.NewDecoder(&counted{Reader: body, large: func() error { return room.take(r.Context(), limit) }})
+	decoder := json.NewDecoder(&counted{Reader: body, large: func() error { return room.take(ctx, limit) }})
 	decoder.UseNumber()
 	if err := decoder.Decode(params); err != nil {
 		return nil, 0, bodyError(err)
