@@ -27,7 +27,6 @@ func TestScreenshots(t *testing.T) {
 	ids := map[string]string{}
 	for name, environment := range map[string]string{"shop": "prod", "blog": "prod", "search": "prod", "store": "staging", "reports": "staging"} {
 		id, _ := createLikeSample(t, name, environment)
-		t.Cleanup(func() { changeDeployment(t, id, "deleteDeployment(id: $id)") })
 		ids[name] = id
 	}
 	for _, id := range ids {
@@ -46,7 +45,7 @@ func TestScreenshots(t *testing.T) {
 	tab.Visit(sys.ServerURL)
 	tab.SignIn(strings.TrimSpace(string(token)))
 	picture := func(name, address string, width int64, scheme string) {
-		tab.Size(width, 760)
+		tab.Size(width, 420)
 		tab.Scheme(scheme)
 		tab.Visit(sys.ServerURL + address)
 		tab.WaitFor("document.readyState === 'complete'")
@@ -75,14 +74,14 @@ func TestScreenshots(t *testing.T) {
 func breakImage(t *testing.T, id string) {
 	t.Helper()
 	var read struct {
-		Deployment struct{ Spec map[string]any }
+		Deployment struct{ Instance struct{ Spec map[string]any } }
 	}
-	if err := sys.Query(t.Context(), `query ($id: ID!) { deployment(id: $id) { spec } }`, map[string]any{"id": id}, &read); err != nil {
+	if err := sys.Query(t.Context(), `query ($id: ID!) { deployment(id: $id) { instance { spec } } }`, map[string]any{"id": id}, &read); err != nil {
 		t.Fatal(err)
 	}
-	setNested(read.Deployment.Spec, "registry.example/does-not-exist:1", "helmRelease", "values", "server", "image")
+	setNested(read.Deployment.Instance.Spec, "registry.example/does-not-exist:1", "helmRelease", "values", "server", "image")
 	err := sys.Query(t.Context(), `mutation ($id: ID!, $spec: JSON!) { updateDeployment(id: $id, spec: $spec) { id } }`,
-		map[string]any{"id": id, "spec": read.Deployment.Spec}, &struct{}{})
+		map[string]any{"id": id, "spec": read.Deployment.Instance.Spec}, &struct{}{})
 	if err != nil {
 		t.Fatal(err)
 	}
