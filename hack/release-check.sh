@@ -17,7 +17,7 @@ is_clean() { [ -z "$(git status --porcelain)" ]; }
 # The section of the version has a date and says something.
 has_changes() {
 	awk -v heading="## ${VERSION#v} - " '
-		index($0, "## ") == 1 { inside = index($0, heading) == 1 && $0 ~ /- [0-9]{4}-[0-9]{2}-[0-9]{2}$/; next }
+		index($0, "## ") == 1 { inside = index($0, heading) == 1 && $0 ~ /- [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]$/; next }
 		inside && /^- / { found = 1 }
 		END { exit !found }' CHANGELOG.md
 }
