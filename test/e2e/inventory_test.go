@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -46,7 +47,7 @@ func overlay(t *testing.T, name string) []*unstructured.Unstructured {
 }
 
 // takeInventory lists all objects of all kinds that the API server has.
-func takeInventory(t *testing.T) inventory {
+func takeInventory(ctx context.Context, t *testing.T) inventory {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", sys.Kubeconfig)
 	if err != nil {
@@ -68,7 +69,7 @@ func takeInventory(t *testing.T) inventory {
 			if !slices.Contains(resource.Verbs, "list") || slices.Contains(comesAndGoes, resource.Kind) {
 				continue
 			}
-			objects, err := reader.Resource(version.WithResource(resource.Name)).List(t.Context(), metav1.ListOptions{})
+			objects, err := reader.Resource(version.WithResource(resource.Name)).List(ctx, metav1.ListOptions{})
 			if err != nil {
 				t.Fatalf("listing %s: %v", resource.Name, err)
 			}

@@ -59,7 +59,7 @@ func TestManifestsInstallAndUninstall(t *testing.T) {
 	if err := sys.Apply(t.Context(), overlay(t, "samples")[0]); err != nil { // The namespace of the sample.
 		t.Fatal(err)
 	}
-	before := takeInventory(t)
+	before := takeInventory(t.Context(), t)
 
 	t.Run("make deploy installs an agent that works", func(t *testing.T) {
 		deploy(t)
@@ -70,15 +70,15 @@ func TestManifestsInstallAndUninstall(t *testing.T) {
 		return
 	}
 	t.Run("make undeploy removes the agent and nothing else", func(t *testing.T) {
-		installed := takeInventory(t)
+		installed := takeInventory(t.Context(), t)
 		runMake(t, "undeploy")
 		sys.ManagerProcess().Kill()
 		ours := map[string]bool{}
 		for _, object := range overlay(t, "agent") {
 			ours[keyOf(object)] = true
 		}
-		eventually(t, time.Minute, "all of the agent's objects are gone, and no others", func(context.Context) error {
-			return onlyTheAgentIsGone(installed, takeInventory(t), ours)
+		eventually(t, time.Minute, "all of the agent's objects are gone, and no others", func(ctx context.Context) error {
+			return onlyTheAgentIsGone(installed, takeInventory(ctx, t), ours)
 		})
 	})
 	t.Run("make deploy goes on where the agent was", func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestManifestsInstallAndUninstall(t *testing.T) {
 	t.Run("make undeploy DEPLOYMENTS=delete leaves nothing", func(t *testing.T) {
 		runMake(t, "undeploy", "DEPLOYMENTS=delete")
 		sys.ManagerProcess().Kill()
-		eventually(t, 2*time.Minute, "the cluster is as before", func(context.Context) error {
-			return sameObjects(before, takeInventory(t))
+		eventually(t, 2*time.Minute, "the cluster is as before", func(ctx context.Context) error {
+			return sameObjects(before, takeInventory(ctx, t))
 		})
 	})
 }
@@ -136,9 +136,9 @@ func deploymentUIDs(t *testing.T) []string {
 	if err := sys.Client.List(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
-	var uids []string
+	uids := make([]string, len(list.Items))
 	for i := range list.Items {
-		uids = append(uids, string(list.Items[i].UID))
+		uids[i] = string(list.Items[i].UID)
 	}
 	if len(uids) == 0 {
 		t.Fatal("no StyrminDeployments are left")

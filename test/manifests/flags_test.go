@@ -97,7 +97,7 @@ func TestManifestsGiveFlagsThatExist(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s --help: %v\n%s", container.Command[0], err, help)
 				}
-				given := []string{}
+				given := make([]string, 0, len(container.Args)+len(container.Env))
 				for _, arg := range container.Args {
 					flag, _, _ := strings.Cut(arg, "=")
 					given = append(given, strings.TrimLeft(flag, "-"))
