@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +23,9 @@ import (
 // tokenSeconds is how long a ServiceAccount's token is good for: longer than any
 // run of the tests.
 const tokenSeconds int64 = 24 * 60 * 60
+
+// leaseName is the Lease that the leading manager holds.
+const leaseName = "styrmin-manager"
 
 // installation is what the product's manifests say of the manager.
 type installation struct {
@@ -90,6 +94,16 @@ func (s *System) writeKubeconfig(ctx context.Context, installed *installation) e
 	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{current.AuthInfo: {Token: token}}
 	if err := clientcmd.WriteToFile(*config, installed.kubeconfig); err != nil {
 		return fmt.Errorf("writing the manager's kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// forgetLeader removes the Lease of a manager that was killed: the next one would
+// wait until it has run out, as a second replica does.
+func (s *System) forgetLeader(ctx context.Context, installed *installation) error {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: installed.namespace, Name: leaseName}}
+	if err := client.IgnoreNotFound(s.Client.Delete(ctx, lease)); err != nil {
+		return fmt.Errorf("removing the last leader's Lease: %w", err)
 	}
 	return nil
 }

@@ -279,7 +279,7 @@ func (s *System) StartManager(ctx context.Context) error {
 	}
 	args := []string{"--metrics-secure=false"}
 	if s.installed != nil {
-		if err := s.writeKubeconfig(ctx, s.installed); err != nil {
+		if err := errors.Join(s.writeKubeconfig(ctx, s.installed), s.forgetLeader(ctx, s.installed)); err != nil {
 			return err
 		}
 		// The flags below win: a later one of the same name does.
