@@ -40,6 +40,7 @@ type task struct {
 // the API alone: the agent's worker runs the flows. It is upgraded with hooks that
 // stop and start its server, and the manager is killed in the middle of that.
 func TestW1TasksThroughTheAPI(t *testing.T) {
+	deleteAfterwards(t, storeName)
 	id, created := createLikeSample(t, storeName, storeEnvironment)
 	waitForTask(t, created, "SUCCEEDED", "")
 	eventually(t, time.Minute, "the store runs", storeHas(id, "RUNNING", "2.4.1"))
@@ -49,7 +50,7 @@ func TestW1TasksThroughTheAPI(t *testing.T) {
 	t.Run("an upgrade that is killed in its pre hook is RUNNING only when its task has finished", func(t *testing.T) {
 		watched.record()
 		upgrade := changeDeployment(t, id, `updateDeploymentVersion(id: $id, version: "2.5.0")`)
-		early := watchForRunning(t, id, upgrade)
+		early := watchForRunning(t, id, upgrade, false)
 		eventually(t, time.Minute, "the hook's task has written that the server is to stop", func(ctx context.Context) error {
 			store := &styrminv1.StyrminDeployment{}
 			if err := sys.Client.Get(ctx, client.ObjectKey{Namespace: sampleNamespace, Name: storeObject}, store); err != nil {
@@ -204,14 +205,13 @@ func storeHas(id, wantStatus, wantVersion string) func(context.Context) error {
 
 // watchForRunning watches a deployment while a task changes it. The returned
 // function ends that, and returns an error if the deployment was ever RUNNING
-// between the task's first write and its end.
-func watchForRunning(t *testing.T, id, taskID string) func() error {
+// between the task's first write and its end. begun tells that it has written.
+func watchForRunning(t *testing.T, id, taskID string, begun bool) func() error {
 	ctx, cancel := context.WithCancel(t.Context())
 	var early atomic.Bool
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		begun := false
 		ticker := time.NewTicker(100 * time.Millisecond)
 		defer ticker.Stop()
 		for {
