@@ -99,15 +99,20 @@ func TestP2ANetworkThatDropsEverything(t *testing.T) {
 // stays so.
 func (s *scenario) silence(agent *agent, harm string, harmedAt time.Time) {
 	s.t.Helper()
-	unread := func() float64 {
-		return min(agent.metric("unread_total", "pods"), agent.metric("unread_total", "styrmindeployments"))
+	unread := func() [2]float64 {
+		return [2]float64{agent.metric("unread_total", "pods"), agent.metric("unread_total", "styrmindeployments")}
 	}
-	was := unread()
-	s.eventually(2*silenceBound, "both kinds are left out", func() bool { return unread() > was })
+	// more tells whether both have been left out so many times more since then.
+	more := func(was [2]float64, times float64) func() bool {
+		return func() bool {
+			now := unread()
+			return now[0] >= was[0]+times && now[1] >= was[1]+times
+		}
+	}
+	s.eventually(2*silenceBound, "both kinds are left out", more(unread(), 1))
 	s.detected(harm, time.Since(harmedAt), silenceBound)
 	silentSince := time.Now()
-	was = unread()
-	s.eventually(2*silenceBound, "both kinds are left out again and again", func() bool { return unread() >= was+2 })
+	s.eventually(2*silenceBound, "both kinds are left out again and again", more(unread(), 2))
 	for _, half := range []half{pods, deployments} {
 		if n := s.gateway.appliedSince(half, silentSince); n > 0 {
 			s.t.Errorf("%d times since then %s was sent", n, half)
