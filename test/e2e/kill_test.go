@@ -48,6 +48,14 @@ func TestO6ManagerKilledAtAnyTime(t *testing.T) {
 	if err := sys.ManagerProcess().Stop(); err != nil {
 		t.Fatal(err)
 	}
+	afterwards(t, "the manager runs", func(ctx context.Context) error {
+		select {
+		case <-sys.ManagerProcess().Done():
+			return sys.StartManager(ctx)
+		default:
+			return nil
+		}
+	})
 	for i := range killedDeployments {
 		k.create(i)
 	}
@@ -116,6 +124,7 @@ func newKiller(t *testing.T, random *rand.Rand) *killer {
 	if err := sys.Client.Create(t.Context(), home); err != nil {
 		t.Fatal(err)
 	}
+	removeAfterwards(t, home)
 	changes, err := c.Watch(t.Context(), &styrminv1.StyrminDeploymentList{}, client.InNamespace(killsNamespace))
 	if err != nil {
 		t.Fatal(err)

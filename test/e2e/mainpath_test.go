@@ -24,6 +24,7 @@ import (
 // and deleted in the cluster, and read from the server at each point, while the
 // server and the manager go away and come back.
 func TestMainPath(t *testing.T) {
+	removeAfterwards(t, &styrminv1.StyrminDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: sampleNamespace, Name: sampleName}})
 	applySample(t)
 	bystanders := makeBystanders(t)
 	eventually(t, 2*time.Minute, "the sample runs, with all pods healthy",
@@ -125,9 +126,9 @@ func TestMainPath(t *testing.T) {
 	})
 }
 
-// makeBystanders makes what the operator must leave alone: a Secret beside the
-// StyrminDeployment with the name of one of its own, and a namespace whose name
-// begins like its target's, with such a Secret too.
+// makeBystanders makes what the operator must leave alone, until the test ends: a
+// Secret beside the StyrminDeployment with the name of one of its own, and a
+// namespace whose name begins like its target's, with such a Secret too.
 func makeBystanders(t *testing.T) []client.Object {
 	t.Helper()
 	neighbour := targetNamespace + "-neighbour"
@@ -140,6 +141,7 @@ func makeBystanders(t *testing.T) []client.Object {
 		if err := sys.Client.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
+		removeAfterwards(t, object)
 	}
 	return objects
 }
