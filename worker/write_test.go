@@ -277,6 +277,7 @@ func TestW3ALateFirstWriteChangesNothing(t *testing.T) {
 		Apply: func(ctx context.Context, c client.WithWatch, object runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 			f.writer = c // What comes now is the other worker's.
 			for _, instance := range []string{"i-1", "i-2"} {
+				//nolint:contextcheck // it is the test's, as everywhere
 				if err := f.applyInstance(t, s.instanceOf(instance, fmt.Sprintf(smallSpec, ""))); err != nil {
 					t.Error(err)
 				}

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -35,8 +36,7 @@ const longestRun = 5 * time.Minute
 // styrminctl builds the program beside the others, once, and returns its path.
 var styrminctl = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(filepath.Dir(managerProgram), "styrminctl")
-	//nolint:noctx // It is built for all tests.
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/styrminctl").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", "build", "-o", program, "../../cmd/styrminctl").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building styrminctl: %w\n%s", err, out)
 	}
 	return program, nil
