@@ -59,7 +59,7 @@ func checkNameIsFree(ctx context.Context, tx bun.Tx, declared server.NewDeployme
 		return &server.Error{Code: server.CodeConflict, Field: "input.name", Message: fmt.Sprintf(
 			"the cluster has a deployment whose StyrminDeployment is named %s", declared.ObjectName())}
 	}
-	taken, err = tx.NewSelect().Model((*deploymentStatusRow)(nil)).
+	taken, err = livingObjects(tx).
 		Where("cluster_id = ?", declared.ClusterID).
 		Where("namespace = ?", server.ObjectNamespace).
 		Where("name = ?", declared.ObjectName()).Exists(ctx)
@@ -73,6 +73,14 @@ func checkNameIsFree(ctx context.Context, tx bun.Tx, declared server.NewDeployme
 	return nil
 }
 
+// livingObjects are the objects that were reported, but for those of deleted
+// deployments, which the operator leaves for a moment: the worker waits until such
+// a one is gone.
+func livingObjects(tx bun.Tx) *bun.SelectQuery {
+	return tx.NewSelect().Model((*deploymentStatusRow)(nil)).
+		Where("deployment_id NOT IN (?)", tx.NewSelect().Model((*deploymentRow)(nil)).Column("id").Where("status = ?", server.DeploymentDeleted))
+}
+
 // checkNamespaceIsFree looks for a live deployment, or an object that the cluster
 // has by other means, that claims the same namespace: the operator would refuse
 // it to the later one (O7).
@@ -80,7 +88,7 @@ func checkNamespaceIsFree(ctx context.Context, tx bun.Tx, deployment *server.Dep
 	for what, query := range map[string]*bun.SelectQuery{
 		"deployment": tx.NewSelect().Model((*deploymentRow)(nil)).Column("id").
 			Where("status <> ?", server.DeploymentDeleted).Where("id <> ?", deployment.ID),
-		"object": tx.NewSelect().Model((*deploymentStatusRow)(nil)).Column("deployment_id").
+		"object": livingObjects(tx).Column("deployment_id").
 			Where("deployment_id <> ?", deployment.ID),
 	} {
 		var claimants []string

@@ -370,7 +370,12 @@ func TestADeletedDeploymentFreesItsName(t *testing.T) {
 		w.finish("worker", removal.ID)
 		w.want("the status", server.DeploymentDeleting, w.deployment(first.DeploymentID).Status)
 		w.clock.Advance(5 * time.Second)
-		w.deployments()
+		// The operator leaves the object for a moment, so that it is seen that it is
+		// deleted.
+		last, namespace := object("prod-shop"), "prod-shop"
+		last.DeploymentID, last.TargetNamespace = first.DeploymentID, &namespace
+		last.Phase, last.DisplayState = "Deleted", "Deleted"
+		w.deployments(last)
 		w.want("the status", server.DeploymentDeleted, w.deployment(first.DeploymentID).Status)
 		if again := w.create("shop"); again.DeploymentID == first.DeploymentID {
 			w.Error("the deleted deployment was used again")
