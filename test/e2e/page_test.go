@@ -27,6 +27,14 @@ func watchPage(t *testing.T, deploymentID string) *page {
 		t.Log("no Chromium is installed: nobody watches the page")
 		return &page{t: t}
 	}
+	tab := signIn(t)
+	tab.Visit(sys.ServerURL + "/deployments/" + deploymentID)
+	return &page{t: t, tab: tab}
+}
+
+// signIn opens the page for the admin.
+func signIn(t *testing.T) *browser.Tab {
+	t.Helper()
 	token, err := os.ReadFile(sys.AdminTokenFile)
 	if err != nil {
 		t.Fatal(err)
@@ -34,8 +42,7 @@ func watchPage(t *testing.T, deploymentID string) *page {
 	tab := browser.Open(t)
 	tab.Visit(sys.ServerURL)
 	tab.SignIn(strings.TrimSpace(string(token)))
-	tab.Visit(sys.ServerURL + "/deployments/" + deploymentID)
-	return &page{t: t, tab: tab}
+	return tab
 }
 
 // shows waits until the page says all these.

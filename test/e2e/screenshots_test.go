@@ -7,13 +7,9 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/styrmin/styrmin/test/browser"
 )
 
 var screenshots = flag.String("screenshots", "", "folder to write the README's pictures of the page to; empty: none are taken")
@@ -37,13 +33,7 @@ func TestScreenshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := os.ReadFile(sys.AdminTokenFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tab := browser.Open(t)
-	tab.Visit(sys.ServerURL)
-	tab.SignIn(strings.TrimSpace(string(token)))
+	tab := signIn(t)
 	picture := func(name, address string, width int64, scheme string) {
 		tab.Size(width, 420)
 		tab.Scheme(scheme)
