@@ -63,8 +63,8 @@ func (f *flows) hasRoom() bool {
 }
 
 // areHeld tells whether every lease is held. One that has run out while the
-// server was away is renewed first: claiming would find its task as one that a
-// worker has lost, and count it (W3).
+// server was away is renewed first: claiming would find its task as one that no
+// worker has, and its flow would run twice here (W3).
 func (f *flows) areHeld() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -79,15 +79,15 @@ func (d *disturbance) arrive() {
 	d.arrived.Done()
 }
 
-// awaitOthers waits until all others are there: for a participant whose middle is
-// short.
-func (p *participant) awaitOthers(t *testing.T) {
+// awaitOthers waits until all but the last of the others are there: for participants
+// whose middle is short, one after the other.
+func (p *participant) awaitOthers(t *testing.T, last int) {
 	t.Helper()
 	eventually(t, longestRun, "the others are in the middle of their changes", func(context.Context) error {
 		p.disturbance.mu.Lock()
 		defer p.disturbance.mu.Unlock()
-		if left := p.disturbance.left; left > 1 {
-			return fmt.Errorf("%d are still to come", left-1)
+		if left := p.disturbance.left - 1; left > last {
+			return fmt.Errorf("%d are still to come", left)
 		}
 		return nil
 	})

@@ -58,10 +58,12 @@ func TestW1W3AWaitTellsWhatBecameOfTheChange(t *testing.T) {
 				deleteAfterwards(t, hooked.name) // While the others go on.
 			},
 			"an image that cannot be pulled": func(t *testing.T, middle *participant) {
-				newShop(t, "unpullable", "2.4.1", "registry.example/does-not-exist:1").fail(t, middle)
+				unpullable := newShop(t, "unpullable", "2.4.1", "registry.example/does-not-exist:1")
+				middle.awaitOthers(t, 1) // It has failed half a minute after it began.
+				unpullable.fail(t, middle)
 			},
 			"a later change": func(t *testing.T, middle *participant) {
-				middle.awaitOthers(t)
+				middle.awaitOthers(t, 0)
 				newShop(t, "later", "2.4.1", "registry.example/shop-server:slow-1").supersede(t, middle)
 			},
 			"a deletion": kept.delete,

@@ -171,9 +171,9 @@ func (a *app) confirm(ctx context.Context, client *sdk.Client, id string) error 
 	}
 	_, _ = fmt.Fprintf(a.Err, "Delete deployment %s in environment %s, with its namespace and data? [y/N] ", d.Name, orNone(d.Environment))
 	answer, err := bufio.NewReader(interruptible(ctx, a.In)).ReadString('\n')
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // Whatever was answered at the same time.
 		a.say("")
-		return err
+		return ctx.Err()
 	}
 	// No answer is no.
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
