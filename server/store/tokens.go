@@ -80,7 +80,10 @@ func (s *Store) TakeAdminToken(ctx context.Context, name, secret string) (taken 
 			return fmt.Errorf("looking for revoked tokens: %w", err)
 		}
 		if taken = !revoked; revoked {
-			return nil
+			// A server of the version before, which knows of no revoked tokens, may have
+			// taken it.
+			_, err := tx.NewDelete().Model((*tokenRow)(nil)).Where("secret_hash = ?", row.SecretHash).Exec(ctx)
+			return err
 		}
 		_, err = tx.NewInsert().Model(row).On("CONFLICT (secret_hash) DO NOTHING").Exec(ctx)
 		return err
@@ -166,7 +169,9 @@ func (s *Store) RevokeToken(ctx context.Context, id string) error {
 		if row.Role == server.RoleAdmin && admins == 1 {
 			return &server.Error{Code: server.CodeConflict, Field: "tokenId", Message: "this is the last admin token: create another one first"}
 		}
-		if _, err := tx.NewInsert().Model(&revokedTokenRow{SecretHash: row.SecretHash, RevokedAt: s.clock()}).Exec(ctx); err != nil {
+		// It is noted already where a server of the version before took it again.
+		note := &revokedTokenRow{SecretHash: row.SecretHash, RevokedAt: s.clock()}
+		if _, err := tx.NewInsert().Model(note).On("CONFLICT (secret_hash) DO NOTHING").Exec(ctx); err != nil {
 			return fmt.Errorf("noting the token as revoked: %w", err)
 		}
 		if _, err := tx.NewDelete().Model(row).WherePK().Exec(ctx); err != nil {

@@ -4,8 +4,11 @@
 package store_test
 
 import (
+	"context"
 	"sync"
 	"testing"
+
+	"github.com/uptrace/bun"
 
 	"github.com/styrmin/styrmin/server"
 )
@@ -29,6 +32,43 @@ func TestARevokedTokenIsNotTakenAgain(t *testing.T) {
 		_, err = w.store.Identify(w.Context(), secret)
 		w.wantCode(err, server.CodeUnauthenticated)
 	})
+}
+
+// TestARevokedTokenThatAnEarlierServerTookIsRevokedAgain: the version before knows
+// of no revoked tokens, and takes the one of its file at its start.
+func TestARevokedTokenThatAnEarlierServerTookIsRevokedAgain(t *testing.T) {
+	const secret = "the-token-of-a-file-0001"
+	for name, end := range map[string]func(w *world, tokenID string){
+		"when someone revokes it": func(w *world, tokenID string) { w.must(w.store.RevokeToken(w.Context(), tokenID)) },
+		"when this version starts": func(w *world, _ string) {
+			taken, err := w.store.TakeAdminToken(w.Context(), "first", secret)
+			w.must(err)
+			w.want("whether it is taken", false, taken)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(w *world) {
+				_, _, err := w.store.CreateToken(w.Context(), "other", server.RoleAdmin)
+				w.must(err)
+				_, err = w.store.TakeAdminToken(w.Context(), "first", secret)
+				w.must(err)
+				caller, err := w.store.Identify(w.Context(), secret)
+				w.must(err)
+				w.must(w.store.RevokeToken(w.Context(), caller.TokenID))
+				w.must(w.store.Write(w.Context(), func(ctx context.Context, tx bun.Tx) error {
+					_, err := tx.ExecContext(ctx, "INSERT INTO tokens (id, name, role, secret_hash, created_at) VALUES (?, ?, ?, ?, ?)",
+						"taken-again", "first", server.RoleAdmin, server.HashSecret(secret), w.clock.Now())
+					return err
+				}))
+				_, err = w.store.Identify(w.Context(), secret)
+				w.must(err)
+
+				end(w, "taken-again")
+				_, err = w.store.Identify(w.Context(), secret)
+				w.wantCode(err, server.CodeUnauthenticated)
+			})
+		})
+	}
 }
 
 func TestTheLastTwoAdminTokensAreNotRevokedAtOnce(t *testing.T) {
