@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 	"github.com/styrmin/styrmin/server"
 )
 
@@ -73,12 +74,13 @@ func checkNameIsFree(ctx context.Context, tx bun.Tx, declared server.NewDeployme
 	return nil
 }
 
-// livingObjects are the objects that were reported, but for those of deleted
-// deployments, which the operator leaves for a moment: the worker waits until such
-// a one is gone.
+// livingObjects are the objects that were reported, but for those that the operator
+// leaves for a moment after it deleted a deployment: the worker waits until such a
+// one is gone. An object of a deleted deployment that was applied again stays.
 func livingObjects(tx bun.Tx) *bun.SelectQuery {
+	deleted := tx.NewSelect().Model((*deploymentRow)(nil)).Column("id").Where("status = ?", server.DeploymentDeleted)
 	return tx.NewSelect().Model((*deploymentStatusRow)(nil)).
-		Where("deployment_id NOT IN (?)", tx.NewSelect().Model((*deploymentRow)(nil)).Column("id").Where("status = ?", server.DeploymentDeleted))
+		Where("NOT (display_state = ? AND deployment_id IN (?))", styrminv1.DisplayStateDeleted, deleted)
 }
 
 // checkNamespaceIsFree looks for a live deployment, or an object that the cluster

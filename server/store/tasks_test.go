@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -377,6 +378,20 @@ func TestADeletedDeploymentFreesItsName(t *testing.T) {
 		last.Phase, last.DisplayState = "Deleted", "Deleted"
 		w.deployments(last)
 		w.want("the status", server.DeploymentDeleted, w.deployment(first.DeploymentID).Status)
+
+		// One that was applied again, from a backup, is there to stay.
+		back := last
+		back.UID, back.Phase, back.DisplayState = "uid-of-the-backup", "Ready", "Running"
+		w.deployments(back)
+		w.want("the status", server.DeploymentDeleted, w.deployment(first.DeploymentID).Status)
+		_, err = w.store.CreateDeployment(w.Context(), admin(user), w.declared("prod", "shop"), nil)
+		w.wantCode(err, server.CodeConflict)
+		elsewhere := w.declared("prod", "blog")
+		elsewhere.Spec = json.RawMessage(strings.Replace(string(elsewhere.Spec), "{", `{"targetNamespace": "prod-shop", `, 1))
+		_, err = w.store.CreateDeployment(w.Context(), admin(user), elsewhere, nil)
+		w.wantCode(err, server.CodeConflict)
+
+		w.deployments(last)
 		if again := w.create("shop"); again.DeploymentID == first.DeploymentID {
 			w.Error("the deleted deployment was used again")
 		}
