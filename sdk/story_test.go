@@ -127,13 +127,13 @@ func TestAnUpgradeSucceedsAfterItsHooks(t *testing.T) {
 	w := newWorld(t)
 	id := w.created()
 	task := w.must(w.client.Deployments.UpdateVersion(t.Context(), id, "2.5.0"))
-	var begun atomic.Bool
+	var middle atomic.Bool
 	var early atomic.Int32
 	done := make(chan *Waited)
 	go func() {
 		waited, err := w.client.Deployments.WaitForTask(t.Context(), task.ID, Interval(time.Millisecond),
 			OnProgress(func(p Progress) {
-				if begun.Load() && p.Deployment.Status == StatusRunning && p.Task.Result == ResultRunning {
+				if middle.Load() && p.Deployment.Status == StatusRunning && p.Task.Result == ResultRunning {
 					early.Add(1)
 				}
 			}))
@@ -147,10 +147,13 @@ func TestAnUpgradeSucceedsAfterItsHooks(t *testing.T) {
 	// A look that began before the hook's write may still come in after it: only
 	// what is seen from a look later on counts.
 	w.wait(task.ID, MaxWait(0))
-	begun.Store(true)
+	middle.Store(true)
 	flow.Write()
 	flow.Operate()
 	flow.Run("Post-upgrade hook: start server")
+	// A look reads the task first: it may see it at work, and then the deployment of
+	// after its end.
+	middle.Store(false)
 	flow.Finish()
 	flow.Report("Ready", "Running", "")
 	waited := <-done
