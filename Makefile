@@ -165,8 +165,10 @@ deploy-server: ## Install or upgrade the server: make deploy-server IMG=… DATA
 undeploy: ## Remove the agent. StyrminDeployments, what they run and the custom resource stay, unless DEPLOYMENTS=delete.
 	@case '$(DEPLOYMENTS)' in keep | delete) ;; *) echo "DEPLOYMENTS is '$(DEPLOYMENTS)': want keep or delete" >&2; exit 1 ;; esac
 	@# The agent removes what they run, so it goes after them.
-	@[ '$(DEPLOYMENTS)' = keep ] || [ -z "$$($(KUBECTL) get crd styrmindeployments.styrmin.io --ignore-not-found -o name)" ] || \
-		$(KUBECTL) delete styrmindeployments --all --all-namespaces
+	@if [ '$(DEPLOYMENTS)' = delete ]; then \
+		crd="$$($(KUBECTL) get crd styrmindeployments.styrmin.io --ignore-not-found -o name)" || exit 1; \
+		[ -z "$$crd" ] || $(KUBECTL) delete styrmindeployments --all --all-namespaces; \
+	fi
 	$(KUBECTL) delete --ignore-not-found -k config/agent
 	@# Each server address has had a ConfigMap of its own.
 	$(KUBECTL) delete configmaps --ignore-not-found --namespace styrmin-system --selector app.kubernetes.io/name=styrmin,app.kubernetes.io/component=manager

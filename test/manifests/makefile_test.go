@@ -4,9 +4,14 @@
 package manifests
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestMakeRefusesWhatCannotWork: a target that lacks something says what, before it
@@ -54,6 +59,55 @@ func TestMakeRefusesWhatCannotWork(t *testing.T) {
 			}
 			if strings.Contains(string(out), "\nfalse ") {
 				t.Errorf("kubectl was called before:\n%s", out)
+			}
+		})
+	}
+}
+
+// TestUndeployStopsWhenItCannotTell: without the agent nothing removes the
+// finalizers of StyrminDeployments, so it goes only after them, or when it is known
+// that there are none.
+func TestUndeployStopsWhenItCannotTell(t *testing.T) {
+	const (
+		ask        = "get crd styrmindeployments.styrmin.io --ignore-not-found -o name"
+		removeThem = "delete styrmindeployments --all --all-namespaces"
+	)
+	removeAgent := []string{
+		"delete --ignore-not-found -k config/agent",
+		"delete configmaps --ignore-not-found --namespace styrmin-system --selector app.kubernetes.io/name=styrmin,app.kubernetes.io/component=manager",
+		"delete --ignore-not-found -k config/default",
+	}
+	for sentence, test := range map[string]struct {
+		get       string
+		wantError bool
+		want      []string
+	}{
+		"the API server does not answer": {get: "exit 1", wantError: true, want: []string{ask}},
+		"there is no custom resource":    {get: "exit 0", want: slices.Concat([]string{ask}, removeAgent)},
+		"there is the custom resource": {
+			get:  "echo customresourcedefinition.apiextensions.k8s.io/styrmindeployments.styrmin.io",
+			want: slices.Concat([]string{ask, removeThem}, removeAgent),
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			dir := t.TempDir()
+			kubectl, calls := filepath.Join(dir, "kubectl"), filepath.Join(dir, "calls")
+			script := "#!/bin/sh\necho \"$*\" >>" + calls + "\n[ \"$1\" != get ] || " + test.get + "\n"
+			if err := os.WriteFile(kubectl, []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			command := exec.CommandContext(t.Context(), "make", "undeploy", "DEPLOYMENTS=delete", "KUBECTL="+kubectl)
+			command.Dir = repository
+			out, err := command.CombinedOutput()
+			if (err != nil) != test.wantError {
+				t.Errorf("want an error: %t, got %v:\n%s", test.wantError, err, out)
+			}
+			called, err := os.ReadFile(calls)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, strings.Split(strings.TrimSpace(string(called)), "\n")); diff != "" {
+				t.Errorf("calls of kubectl (-want +got):\n%s", diff)
 			}
 		})
 	}
