@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/styrmin/styrmin/test/system"
 )
 
@@ -42,13 +44,44 @@ func TestReleaseCheck(t *testing.T) {
 		}
 	}
 
-	released := strings.Replace(string(content), "## Unreleased\n", "## 9.8.7 - 2027-01-31\n", 1)
-	if err := os.WriteFile(changelog, []byte(released), 0o600); err != nil {
+	if err := os.WriteFile(changelog, []byte(withRelease(string(content))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run(t, clone, "git", "-c", "user.name=test", "-c", "user.email=test@styrmin.example", "commit", "--quiet", "--all", "--message=Release 9.8.7")
 	run(t, clone, "git", "tag", "v9.8.7")
 	if out, err := check(); err != nil {
 		t.Errorf("the release is refused: %v\n%s", err, out)
+	}
+}
+
+// withRelease is the changelog with the section of the version that is released
+// here: the one of what is not released yet, or, right after a release, when there
+// is none, one of the test's own above the newest.
+func withRelease(changelog string) string {
+	const unreleased, released = "\n## Unreleased\n", "\n## 9.8.7 - 2027-01-31\n"
+	if strings.Contains(changelog, unreleased) {
+		return strings.Replace(changelog, unreleased, released, 1)
+	}
+	return strings.Replace(changelog, "\n## ", released+"\n- A change.\n\n## ", 1)
+}
+
+// TestWithRelease: the commit that is tagged has no section of what is not released,
+// and TestReleaseCheck has to pass on it too.
+func TestWithRelease(t *testing.T) {
+	for sentence, test := range map[string]struct{ changelog, want string }{
+		"something is to be released": {
+			changelog: "# Changelog\n\n## Unreleased\n\n- New.\n\n## 1.2.3 - 2026-12-31\n",
+			want:      "# Changelog\n\n## 9.8.7 - 2027-01-31\n\n- New.\n\n## 1.2.3 - 2026-12-31\n",
+		},
+		"all was just released": {
+			changelog: "# Changelog\n\n## 1.2.3 - 2026-12-31\n\n- Old.\n",
+			want:      "# Changelog\n\n## 9.8.7 - 2027-01-31\n\n- A change.\n\n## 1.2.3 - 2026-12-31\n\n- Old.\n",
+		},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, withRelease(test.changelog)); diff != "" {
+				t.Errorf("the changelog (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
