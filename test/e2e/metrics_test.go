@@ -67,11 +67,12 @@ func allMetrics(t *testing.T) string {
 }
 
 // scrape reads the manager's metrics with a token that may, once the binding of
-// its ServiceAccount has reached the API server's authorizer.
+// its ServiceAccount has reached the API server's authorizer: the manager's library
+// holds on to a refusal for half a minute.
 func scrape(t *testing.T, token string) string {
 	t.Helper()
 	var served string
-	eventually(t, 10*time.Second, "the manager serves its metrics", func(ctx context.Context) error {
+	eventually(t, time.Minute, "the manager serves its metrics", func(ctx context.Context) error {
 		status, body, err := sys.ScrapeManager(ctx, token)
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("it answers %d: %.200s", status, body)
