@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,13 +26,22 @@ import (
 // agentNamespace is where the agent is installed.
 const agentNamespace = "styrmin-system"
 
+// makeTimeout is how long a target may take: kubectl delete waits for finalizers
+// for ever.
+const makeTimeout = 3 * time.Minute
+
 // runMake runs a target of the Makefile against the local cluster.
 func runMake(t *testing.T, target string, variables ...string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "make", append(variables, target, "KUBECTL="+system.Kubectl()+" --kubeconfig "+sys.Kubeconfig)...)
+	ctx, cancel := context.WithTimeout(t.Context(), makeTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, "make", append(variables, target, "KUBECTL="+system.Kubectl()+" --kubeconfig "+sys.Kubeconfig)...)
 	command.Dir = "../.."
+	// What it runs has to end with it, or holds its output open.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("make %s: %v\n%s", target, err, out)
+		t.Fatalf("make %s: %v\n%s", target, errors.Join(err, ctx.Err()), out)
 	}
 }
 
@@ -39,10 +49,10 @@ func runMake(t *testing.T, target string, variables ...string) {
 // docs/install.md says, with the manager's program run here in the place of its
 // pods, and compares all objects of the cluster with what the document promises.
 func TestManifestsInstallAndUninstall(t *testing.T) {
-	if err := sys.ManagerProcess().Stop(); err != nil {
-		t.Fatal(err)
-	}
+	// The manager still runs: another test may have left deployments, which only it
+	// can remove. Without its rights it need not end cleanly afterwards.
 	runMake(t, "undeploy", "DEPLOYMENTS=delete")
+	sys.ManagerProcess().Kill()
 	eventually(t, time.Minute, "the agent's namespace is gone", func(ctx context.Context) error {
 		err := sys.Client.Get(ctx, client.ObjectKey{Name: agentNamespace}, &corev1.Namespace{})
 		if !apierrors.IsNotFound(err) {

@@ -48,6 +48,7 @@ func TestAlertsAndDashboardAskForWhatIsServed(t *testing.T) {
 // liveAndFail makes a deployment through the API, breaks its image, and deletes it.
 func liveAndFail(t *testing.T) {
 	t.Helper()
+	deleteAfterwards(t, "watched")
 	shop := smallShop("", "watched", "")
 	shop.Spec.InstanceID = ""
 	answer := struct {
