@@ -13,10 +13,13 @@ import (
 )
 
 // What the bodies of all requests may take together in bytes, while they are read
-// and answered: two of the largest. What does not fit waits, and is refused when
-// that takes too long.
+// and answered: one of the largest. Memory is a multiple of that: the first full
+// report of 50,000 pods takes the process to 518 MB (docs/benchmarks.md), and two at
+// once would pass the 1 GiB that config/server gives it. So a large one is read only
+// while the others hold no more than maxBody of the room. What does not fit waits,
+// and is refused when that takes too long.
 const (
-	maxBodies   = 2 * maxReportBody
+	maxBodies   = maxReportBody
 	maxBodyWait = 5 * time.Second
 )
 

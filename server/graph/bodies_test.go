@@ -50,7 +50,7 @@ func newHanging(bytes int64) *hanging {
 // refused for now, and small requests do not notice.
 func TestR15LargeBodiesShareTheRoom(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
-	a.handler = newHandler(a.resolver, Options{}, newBodies(maxReportBody, time.Millisecond))
+	a.handler = newHandler(a.resolver, Options{}, newBodies(maxBodies, time.Millisecond))
 	slow, large := newHanging(maxBody+mebibyte), func() answer { return a.send(server.RoleAgent, padded(maxBody+mebibyte), nil) }
 	ended := make(chan answer)
 	go func() { ended <- a.send(server.RoleAgent, slow, nil) }()
@@ -68,7 +68,7 @@ func TestR15LargeBodiesShareTheRoom(t *testing.T) {
 
 func TestR15ALargeBodyWaitsForRoom(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
-	a.handler = newHandler(a.resolver, Options{}, newBodies(maxReportBody, time.Minute))
+	a.handler = newHandler(a.resolver, Options{}, newBodies(maxBodies, time.Minute))
 	slow := newHanging(maxBody + mebibyte)
 	ended := make(chan answer)
 	go func() { ended <- a.send(server.RoleAgent, slow, nil) }()
@@ -85,7 +85,7 @@ func TestR15ALargeBodyWaitsForRoom(t *testing.T) {
 // TestR15WhatIsReadTakesOnlyWhatItNeeds, so that others can be read while it is
 // answered.
 func TestR15WhatIsReadTakesOnlyWhatItNeeds(t *testing.T) {
-	shared := newBodies(maxReportBody, time.Millisecond)
+	shared := newBodies(maxBodies, time.Millisecond)
 	first, second := share{bodies: shared}, share{bodies: shared}
 	if err := first.take(t.Context(), maxReportBody); err != nil {
 		t.Fatal(err)
