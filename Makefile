@@ -226,7 +226,7 @@ manifests: ## Generate the CRD and the manager's roles.
 	$(TOOL) controller-gen rbac:roleName=manager-role paths=./controllers/... paths=./reporter/... paths=./worker/... output:rbac:artifacts:config=config/rbac
 
 .PHONY: monitoring-crds
-monitoring-crds: ## Generate the Prometheus operator's custom resources that config/prometheus is tested against.
+monitoring-crds: ## Generate the Prometheus operator's custom resources that the manifests for it are tested against.
 	$(GO) -C hack/tools/monitoring tool controller-gen crd:maxDescLen=0 \
 		paths=github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1 \
 		output:crd:dir=$(CURDIR)/test/manifests/testdata/monitoring

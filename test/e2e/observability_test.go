@@ -88,7 +88,7 @@ func liveAndFail(t *testing.T) {
 func queries(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, rules := range overlay(t, "prometheus") {
+	for _, rules := range slices.Concat(overlay(t, "prometheus-agent"), overlay(t, "prometheus-server")) {
 		groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ package manifests
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +115,26 @@ func TestManifestsAreAccepted(t *testing.T) {
 	}
 }
 
+// TestWhatIsAppliedLaterFindsItsNamespace: server and agent may be in different
+// clusters, so what is applied beside one of them is in the namespace of that one
+// alone.
+func TestWhatIsAppliedLaterFindsItsNamespace(t *testing.T) {
+	installations := map[string]string{"network-policy": "default", "grafana": "default"}
+	maps.Copy(installations, monitored)
+	for folder, installation := range installations {
+		known := map[string]bool{}
+		for _, namespace := range decoded[corev1.Namespace](t, overlay(t, installation), "Namespace") {
+			known[namespace.Name] = true
+		}
+		for _, object := range overlay(t, folder) {
+			if !known[object.GetNamespace()] {
+				t.Errorf("config/%s has %s %s in namespace %s, which config/%s does not make",
+					folder, object.GetKind(), object.GetName(), object.GetNamespace(), installation)
+			}
+		}
+	}
+}
+
 // podOf is a pod as the Deployment's controller makes it.
 func podOf(deployment *appsv1.Deployment) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: deployment.Spec.Template.ObjectMeta, Spec: deployment.Spec.Template.Spec}
@@ -137,7 +158,7 @@ func wantRestricted(t *testing.T, c client.Client, namespace string) {
 // TestManifestsThatAreWrongAreRefused shows that the test above can fail.
 func TestManifestsThatAreWrongAreRefused(t *testing.T) {
 	dry := client.NewDryRunClient(client.WithFieldValidation(cluster(t), metav1.FieldValidationStrict))
-	for _, object := range overlay(t, "prometheus") {
+	for _, object := range monitoring(t) {
 		object.SetNamespace(metav1.NamespaceDefault)
 		unknown := object.DeepCopy()
 		if err := unstructured.SetNestedField(unknown.Object, "value", "spec", "unknownField"); err != nil {

@@ -156,7 +156,7 @@ func wantPort(t *testing.T, container corev1.Container, port intstr.IntOrString,
 // port that it names, in its own namespace.
 func TestMonitorsFindTheirServices(t *testing.T) {
 	services := decoded[corev1.Service](t, slices.Concat(overlay(t, "default"), overlay(t, "server")), "Service")
-	for _, object := range overlay(t, "prometheus") {
+	for _, object := range monitoring(t) {
 		if object.GetKind() != "ServiceMonitor" {
 			continue
 		}

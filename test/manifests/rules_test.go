@@ -26,10 +26,24 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// alerts are the shipped alerting rules.
-func alerts(t *testing.T) (spec map[string]any, rules []map[string]any) {
+// monitored are the folders below config for the Prometheus operator, with the
+// installation that each is for.
+var monitored = map[string]string{"prometheus-agent": "default", "prometheus-server": "server"}
+
+// monitoring are the objects of all of these folders.
+func monitoring(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	objects, err := system.Load(filepath.Join(repository, "config/prometheus/rules.yaml"))
+	var objects []*unstructured.Unstructured
+	for folder := range monitored {
+		objects = append(objects, overlay(t, folder)...)
+	}
+	return objects
+}
+
+// alerts are the shipped alerting rules of a folder.
+func alerts(t *testing.T, folder string) (spec map[string]any, rules []map[string]any) {
+	t.Helper()
+	objects, err := system.Load(filepath.Join(repository, "config", folder, "rules.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,19 +90,29 @@ func run(t *testing.T, dir, program string, args ...string) {
 // TestAlertRules plays series of values to the rules: each alert comes when it has
 // to, for whom it has to, and not before.
 func TestAlertRules(t *testing.T) {
-	checker, dir := promtool(t), t.TempDir()
-	spec, _ := alerts(t)
-	run(t, dir, checker, "check", "rules", writeYAML(t, dir, "rules.yaml", spec))
-	if err := copyPath(filepath.Join(repository, "config/prometheus/rules_test.yaml"), filepath.Join(dir, "rules_test.yaml")); err != nil {
-		t.Fatal(err)
+	checker := promtool(t)
+	for folder := range monitored {
+		dir := t.TempDir()
+		spec, _ := alerts(t, folder)
+		run(t, dir, checker, "check", "rules", writeYAML(t, dir, "rules.yaml", spec))
+		if err := copyPath(filepath.Join(repository, "config", folder, "rules_test.yaml"), filepath.Join(dir, "rules_test.yaml")); err != nil {
+			t.Fatal(err)
+		}
+		run(t, dir, checker, "test", "rules", "rules_test.yaml")
 	}
-	run(t, dir, checker, "test", "rules", "rules_test.yaml")
 }
 
 // TestEachAlertIsPlayed: the tests of the rules have for each alert a time at which
 // it comes, and one at which it does not.
 func TestEachAlertIsPlayed(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(repository, "config/prometheus/rules_test.yaml"))
+	for folder := range monitored {
+		t.Run(folder, func(t *testing.T) { wantPlayed(t, folder) })
+	}
+}
+
+func wantPlayed(t *testing.T, folder string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(repository, "config", folder, "rules_test.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +137,7 @@ func TestEachAlertIsPlayed(t *testing.T) {
 			}
 		}
 	}
-	_, rules := alerts(t)
+	_, rules := alerts(t, folder)
 	for _, rule := range rules {
 		if name := rule["alert"]; !comes[name] || !doesNot[name] {
 			t.Errorf("%s: played with the alert: %t, without: %t", name, comes[name], doesNot[name])
@@ -127,7 +151,11 @@ func TestEachAlertLeadsToTheRunbook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rules := alerts(t)
+	var rules []map[string]any
+	for folder := range monitored {
+		_, some := alerts(t, folder)
+		rules = append(rules, some...)
+	}
 	known := map[string]bool{}
 	for _, rule := range rules {
 		name, _ := rule["alert"].(string)
