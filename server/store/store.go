@@ -20,7 +20,8 @@ import (
 	"github.com/styrmin/styrmin/server"
 )
 
-// Observer is told how long each use case took in the database.
+// Observer is told how long each use case took in the database, with the wait for
+// its turn, and how it ended.
 type Observer func(useCase string, elapsed time.Duration, err error)
 
 // Options are what a Store needs beside its database.
@@ -124,10 +125,7 @@ const (
 // write runs a use case in one transaction, and again where the database says
 // that this helps: do must leave no trace of a failed run.
 func (s *Store) write(ctx context.Context, useCase string, do func(context.Context, bun.Tx) error) error {
-	started := time.Now()
-	err := s.tryWrite(ctx, do)
-	s.observe(useCase, time.Since(started), err)
-	return wrap(useCase, err)
+	return s.observed(useCase, func() error { return s.tryWrite(ctx, do) })
 }
 
 func (s *Store) tryWrite(ctx context.Context, do func(context.Context, bun.Tx) error) error {
@@ -153,8 +151,15 @@ var snapshot = sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 // read runs a use case that changes nothing in one transaction, so that what one
 // statement finds and another one adds to it belong together.
 func (s *Store) read(ctx context.Context, useCase string, do func(context.Context, bun.IDB) error) error {
+	return s.observed(useCase, func() error {
+		return s.reader.RunInTx(ctx, &snapshot, func(ctx context.Context, tx bun.Tx) error { return do(ctx, tx) })
+	})
+}
+
+// observed runs a use case and tells the observer of it.
+func (s *Store) observed(useCase string, do func() error) error {
 	started := time.Now()
-	err := s.reader.RunInTx(ctx, &snapshot, func(ctx context.Context, tx bun.Tx) error { return do(ctx, tx) })
+	err := do()
 	s.observe(useCase, time.Since(started), err)
 	return wrap(useCase, err)
 }

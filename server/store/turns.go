@@ -69,16 +69,18 @@ func (t *turns) leave(clusterID string, l *line) {
 // transaction under the cluster's lock, so that several servers agree. An unknown
 // cluster is NOT_FOUND.
 func (s *Store) writeIn(ctx context.Context, useCase, clusterID string, do func(context.Context, bun.Tx, *clusterRow) error) error {
-	done, err := s.turns.take(ctx, clusterID)
-	if err != nil {
-		return wrap(useCase, err)
-	}
-	defer done()
-	return s.write(ctx, useCase, func(ctx context.Context, tx bun.Tx) error {
-		row, err := s.lockCluster(ctx, tx, clusterID)
+	return s.observed(useCase, func() error {
+		done, err := s.turns.take(ctx, clusterID)
 		if err != nil {
 			return err
 		}
-		return do(ctx, tx, row)
+		defer done()
+		return s.tryWrite(ctx, func(ctx context.Context, tx bun.Tx) error {
+			row, err := s.lockCluster(ctx, tx, clusterID)
+			if err != nil {
+				return err
+			}
+			return do(ctx, tx, row)
+		})
 	})
 }

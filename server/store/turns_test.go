@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/styrmin/styrmin/server"
+	"github.com/styrmin/styrmin/server/store"
 	"github.com/styrmin/styrmin/server/store/storetest"
 )
 
@@ -48,11 +49,7 @@ func TestABusyClusterKeepsNoOtherWaiting(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(20 * time.Second); w.store.Waiting(w.cluster.ID) < reports; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d reports wait, want %d", w.store.Waiting(w.cluster.ID), reports)
-		}
-	}
+	w.waitForLine(reports)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if _, _, err := w.store.RotateAgentToken(ctx, other.ID); err != nil {
@@ -61,6 +58,16 @@ func TestABusyClusterKeepsNoOtherWaiting(t *testing.T) {
 	close(release)
 	ended.Wait()
 	w.want("who waits after that", 0, w.store.Waiting(w.cluster.ID))
+}
+
+// waitForLine waits until so many wait for the cluster, or have their turn.
+func (w *world) waitForLine(length int) {
+	w.Helper()
+	for deadline := time.Now().Add(20 * time.Second); w.store.Waiting(w.cluster.ID) < length; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("%d wait, want %d", w.store.Waiting(w.cluster.ID), length)
+		}
+	}
 }
 
 func TestWhoGivesUpLeavesTheLine(t *testing.T) {
@@ -75,4 +82,61 @@ func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 		w.want("who waits", 0, w.store.Waiting(w.cluster.ID))
 		w.pods()
 	})
+}
+
+// TestTheWaitInTheLineIsObserved, also where it ends in giving up.
+func TestTheWaitInTheLineIsObserved(t *testing.T) {
+	type observation struct {
+		elapsed time.Duration
+		failed  bool
+	}
+	observations := make(chan observation, 1)
+	s, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{
+		Observe: func(useCase string, elapsed time.Duration, err error) {
+			if useCase == "rotate agent token" {
+				observations <- observation{elapsed, err != nil}
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	w := &world{T: t, store: s}
+	w.cluster, w.agent = w.newCluster("busy")
+	other, _ := w.newCluster("other")
+	rotate := func(ctx context.Context, clusterID string) error {
+		_, _, err := s.RotateAgentToken(ctx, clusterID)
+		return err
+	}
+	for sentence, givesUp := range map[string]bool{"one that gets its turn": false, "one that gives up": true} {
+		leave := s.TakeTurn(w.cluster.ID)
+		ctx, giveUp := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- rotate(ctx, w.cluster.ID) }()
+		w.waitForLine(2)
+		var meanwhile time.Duration
+		for range 10 {
+			w.must(rotate(t.Context(), other.ID))
+			meanwhile += (<-observations).elapsed
+		}
+		if givesUp {
+			giveUp()
+			w.want(sentence+" fails", true, <-ended != nil)
+			leave()
+		} else {
+			leave()
+			w.must(<-ended)
+			giveUp()
+		}
+		select {
+		case got := <-observations:
+			w.want(sentence+" is observed as failed", givesUp, got.failed)
+			if got.elapsed < meanwhile {
+				t.Errorf("%s took %s, but ten others took %s while it waited", sentence, got.elapsed, meanwhile)
+			}
+		default:
+			t.Errorf("%s is not observed", sentence)
+		}
+	}
 }

@@ -61,7 +61,7 @@ func (p *Program) forReaders(next http.Handler) http.Handler {
 func observeDatabase(registry prometheus.Registerer) store.Observer {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "styrmin_server_database_seconds",
-		Help:    "How long a use case took in the database, by use case and result.",
+		Help:    "How long a use case took in the database, with the wait for its turn, by use case and result.",
 		Buckets: prometheus.ExponentialBuckets(0.0005, 3, 10),
 	}, []string{"use_case", "result"})
 	registry.MustRegister(durations)
