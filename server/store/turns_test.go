@@ -5,6 +5,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -73,11 +74,19 @@ func (w *world) waitForLine(length int) {
 func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 	onEach(t, func(w *world) {
 		leave := w.store.TakeTurn(w.cluster.ID)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := w.store.ApplyPodReport(ctx, w.agent, server.PodReport{Header: w.header()}); err == nil {
-			t.Error("it did not wait for its turn")
+		ctx, giveUp := context.WithCancel(t.Context())
+		defer giveUp()
+		ended := make(chan error, 1)
+		go func() {
+			_, _, err := w.store.RotateAgentToken(ctx, w.cluster.ID)
+			ended <- err
+		}()
+		w.waitForLine(2)
+		giveUp()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("it ended with %v, want that it gave up", err)
 		}
+		w.want("who waits beside the one whose turn it is", 1, w.store.Waiting(w.cluster.ID))
 		leave()
 		w.want("who waits", 0, w.store.Waiting(w.cluster.ID))
 		w.pods()
