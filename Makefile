@@ -128,7 +128,9 @@ DATABASE ?= sqlite
 TLS ?= no
 # What undeploy does with all StyrminDeployments and the custom resource: keep or delete.
 DEPLOYMENTS ?= keep
-export IMG SERVER_ADDRESS PRIVATE_CA DATABASE TLS
+# The folder for what deploy and deploy-server apply.
+OVERLAYS ?= dist
+export IMG SERVER_ADDRESS PRIVATE_CA DATABASE TLS OVERLAYS
 
 .PHONY: docker-build
 docker-build: container-tool ## Build the image IMG, which holds the manager and the server, for this machine.
@@ -154,12 +156,12 @@ deploy: ## Install or upgrade the custom resource and the agent: make deploy IMG
 	@[ -n '$(SERVER_ADDRESS)' ] || ! grep -q 'serverAddress=https://styrmin.example$$' config/agent/kustomization.yaml || \
 		{ echo "Set SERVER_ADDRESS to the address of the server, as https://styrmin.example" >&2; exit 1; }
 	hack/overlay.sh agent
-	$(KUBECTL) apply --server-side --force-conflicts -k dist/agent
+	$(KUBECTL) apply --server-side --force-conflicts -k '$(OVERLAYS)/agent'
 
 .PHONY: deploy-server
 deploy-server: ## Install or upgrade the server: make deploy-server IMG=… DATABASE=postgres TLS=yes
 	hack/overlay.sh server
-	$(KUBECTL) apply --server-side --force-conflicts -k dist/server
+	$(KUBECTL) apply --server-side --force-conflicts -k '$(OVERLAYS)/server'
 
 .PHONY: undeploy
 undeploy: ## Remove the agent. StyrminDeployments, what they run and the custom resource stay, unless DEPLOYMENTS=delete.
@@ -177,7 +179,9 @@ undeploy: ## Remove the agent. StyrminDeployments, what they run and the custom 
 .PHONY: build-installer
 build-installer: ## Write what deploy applies into dist/install.yaml.
 	hack/overlay.sh agent
-	$(KUBECTL) kustomize dist/agent > dist/install.yaml
+	@mkdir -p dist
+	$(KUBECTL) kustomize '$(OVERLAYS)/agent' > dist/install.yaml.next
+	@mv dist/install.yaml.next dist/install.yaml
 
 ##@ Release
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Writes dist/agent and dist/server, the kustomizations that make deploy and make
-# deploy-server apply: those of config with the image and the choices of the
-# Makefile's variables, which the environment holds.
+# Writes agent and server into the folder OVERLAYS, the kustomizations that make
+# deploy and make deploy-server apply: those of config with the image and the choices
+# of the Makefile's variables, which the environment holds. One that is there already
+# is replaced at once, or stays when something is wrong with the choices.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,7 +29,7 @@ agent() {
 	no) ;;
 	*) fail "PRIVATE_CA is '$PRIVATE_CA': want yes or no" ;;
 	esac
-	echo "resources: [../../config/default]"
+	echo "resources: [$config/default]"
 	if [ ${#literals[@]} -gt 0 ]; then
 		cat <<-END
 		configMapGenerator:
@@ -44,12 +45,12 @@ agent() {
 
 server() {
 	case $DATABASE in
-	sqlite) echo "resources: [../../config/server]" ;;
-	postgres) echo "resources: [../../config/server-postgres]" ;;
+	sqlite) echo "resources: [$config/server]" ;;
+	postgres) echo "resources: [$config/server-postgres]" ;;
 	*) fail "DATABASE is '$DATABASE': want sqlite or postgres" ;;
 	esac
 	case $TLS in
-	yes) echo "components: [../../config/server-tls]" ;;
+	yes) echo "components: [$config/server-tls]" ;;
 	no) ;;
 	*) fail "TLS is '$TLS': want yes or no" ;;
 	esac
@@ -58,6 +59,11 @@ server() {
 
 [ -n "$IMG" ] || fail "IMG is empty: want the image, as registry.example/styrmin:v1.2.3"
 for part in "$@"; do
-	mkdir -p "dist/$part"
-	"$part" >"dist/$part/kustomization.yaml"
+	folder="$OVERLAYS/$part"
+	# kustomize takes no absolute paths.
+	config="$(realpath -m --relative-to="$folder" config)"
+	content="$("$part")"
+	mkdir -p "$folder"
+	echo "$content" >"$folder/.kustomization.yaml.next"
+	mv "$folder/.kustomization.yaml.next" "$folder/kustomization.yaml"
 done

@@ -113,7 +113,7 @@ func TestManifestsInstallAndUninstall(t *testing.T) {
 // with what their pods would have.
 func deploy(t *testing.T) {
 	t.Helper()
-	runMake(t, "deploy", "IMG=registry.example/styrmin:e2e", "SERVER_ADDRESS="+sys.ServerURL)
+	runMake(t, "deploy", "IMG=registry.example/styrmin:e2e", "SERVER_ADDRESS="+sys.ServerURL, "OVERLAYS="+t.TempDir())
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: "styrmin-agent-token"},
 		StringData: map[string]string{"token": "is in a file"},

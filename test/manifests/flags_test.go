@@ -40,19 +40,14 @@ func overlay(t *testing.T, name string) []*unstructured.Unstructured {
 // apply with these variables.
 func made(t *testing.T, part string, variables ...string) []*unstructured.Unstructured {
 	t.Helper()
-	dir := t.TempDir()
-	for _, path := range []string{"config", "hack/overlay.sh"} {
-		if err := copyPath(filepath.Join(repository, path), filepath.Join(dir, path)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write := exec.CommandContext(t.Context(), filepath.Join(dir, "hack/overlay.sh"), part)
-	write.Env = append(os.Environ(), "IMG=registry.example:5000/styrmin@sha256:0123", "SERVER_ADDRESS=", "PRIVATE_CA=no", "DATABASE=sqlite", "TLS=no")
+	overlays := t.TempDir()
+	write := exec.CommandContext(t.Context(), filepath.Join(repository, "hack/overlay.sh"), part)
+	write.Env = append(os.Environ(), "OVERLAYS="+overlays, "IMG=registry.example:5000/styrmin@sha256:0123", "SERVER_ADDRESS=", "PRIVATE_CA=no", "DATABASE=sqlite", "TLS=no")
 	write.Env = append(write.Env, variables...)
 	if out, err := write.CombinedOutput(); err != nil {
 		t.Fatalf("hack/overlay.sh %s: %v\n%s", part, err, out)
 	}
-	objects, err := system.LoadOverlay(t.Context(), filepath.Join(dir, "dist", part))
+	objects, err := system.LoadOverlay(t.Context(), filepath.Join(overlays, part))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,9 +51,22 @@ func TestMakeRefusesWhatCannotWork(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), "make", append(test.args, "KUBECTL=false")...)
+			overlays, before := t.TempDir(), map[string]string{"agent": "an agent that works", "server": "a server that works"}
+			for part, content := range before {
+				writeFile(t, makeDir(t, filepath.Join(overlays, part)), "kustomization.yaml", content)
+			}
+			command := exec.CommandContext(t.Context(), "make", append(test.args, "KUBECTL=false", "OVERLAYS="+overlays)...)
 			command.Dir = repository
 			out, err := command.CombinedOutput()
+			for part, content := range before {
+				now, err := os.ReadFile(filepath.Join(overlays, part, "kustomization.yaml"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if string(now) != content {
+					t.Errorf("the overlay of the %s was %q, now it is %q", part, content, now)
+				}
+			}
 			if err == nil || !strings.Contains(string(out), test.want) {
 				t.Errorf("want a failure with %q, got %v:\n%s", test.want, err, out)
 			}
@@ -62,6 +75,14 @@ func TestMakeRefusesWhatCannotWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+func makeDir(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.MkdirAll(path, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestUndeployStopsWhenItCannotTell: without the agent nothing removes the
