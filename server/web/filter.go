@@ -105,8 +105,14 @@ func countsOf(wanted filter, counts map[server.DeploymentStatusName]int) []statu
 	return list
 }
 
-// headline says how things are.
-func headline(counts map[server.DeploymentStatusName]int, silent int) (string, tone) {
+// headline says how the deployments are that the words and the environment pick:
+// what it says is not to be taken for all where they leave some out.
+func headline(wanted filter, counts map[server.DeploymentStatusName]int, silent int) (string, tone) {
+	one, many := "deployment", "deployments"
+	none := "Nothing is deployed"
+	if wanted.Words != "" || wanted.Environment != "" {
+		one, many, none = "deployment that matches", "deployments that match", "No deployment matches"
+	}
 	all := 0
 	for _, count := range counts {
 		all += count
@@ -115,25 +121,25 @@ func headline(counts map[server.DeploymentStatusName]int, silent int) (string, t
 	moving := counts[server.DeploymentDeploying] + counts[server.DeploymentDeleting] + counts[server.DeploymentPending]
 	switch {
 	case all == 0:
-		return "Nothing is deployed", toneWait
+		return none, toneWait
 	case counts[server.DeploymentDeleted] == all:
 		return fmt.Sprintf("%d deleted", all), toneGone
 	case failed == 1 && all == 1:
-		return "The deployment has failed", toneBad
+		return "The " + one + " has failed", toneBad
 	case failed == 1:
-		return fmt.Sprintf("1 of %d deployments has failed", all), toneBad
+		return fmt.Sprintf("1 of %d %s has failed", all, many), toneBad
 	case failed > 1:
-		return fmt.Sprintf("%d of %d deployments have failed", failed, all), toneBad
+		return fmt.Sprintf("%d of %d %s have failed", failed, all, many), toneBad
 	case silent > 0:
 		return "What runs is not known for all", toneWarn
 	case moving == 1 && all == 1:
-		return "The deployment is changing", toneBusy
+		return "The " + one + " is changing", toneBusy
 	case moving == 1:
-		return fmt.Sprintf("1 of %d deployments is changing", all), toneBusy
+		return fmt.Sprintf("1 of %d %s is changing", all, many), toneBusy
 	case moving > 0:
-		return fmt.Sprintf("%d of %d deployments are changing", moving, all), toneBusy
+		return fmt.Sprintf("%d of %d %s are changing", moving, all, many), toneBusy
 	case all == 1:
-		return "The deployment runs", toneOK
+		return "The " + one + " runs", toneOK
 	}
-	return fmt.Sprintf("All %d deployments run", all), toneOK
+	return fmt.Sprintf("All %d %s run", all, many), toneOK
 }

@@ -138,7 +138,7 @@ func (l lister) overview(wanted filter, summaries []server.DeploymentSummary) (o
 	}
 	slices.Sort(view.Environments)
 	live.Counts = countsOf(wanted, counts)
-	live.Headline, live.Tone = headline(counts, len(live.Silent()))
+	live.Headline, live.Tone = headline(wanted, counts, len(live.Silent()))
 	return view, live
 }
 

@@ -44,9 +44,11 @@ func TestTheOverviewIsFilteredByItsAddress(t *testing.T) {
 			s.wantNoText(got, "<script>")
 			if len(tt.want) == 0 {
 				s.wantText(got, "Nothing matches", "Show all deployments")
+				s.wantNoText(got, "Nothing is deployed")
 			}
 		})
 	}
+	s.wantText(s.get(server.RoleViewer, "/?q=checkout"), "The deployment that matches has failed")
 	s.wantText(s.get(server.RoleViewer, "/?status=FAILED"), `href="/" id="only-FAILED" class="bad" aria-current="true"`, "<option selected>FAILED")
 }
 
