@@ -39,16 +39,18 @@ func Claim(states []*State, workerID string, leaseSeconds int, now time.Time) (*
 			state.endFlow(task, TaskFailed, &message, now)
 			continue
 		}
-		task.claim(workerID, now, now.Add(lease))
+		task.claim(workerID, lease, now)
 		return state, task, nil
 	}
 }
 
-func (t *Task) claim(workerID string, now, until time.Time) {
+func (t *Task) claim(workerID string, lease time.Duration, now time.Time) {
 	if t.StartedAt == nil {
 		t.StartedAt = &now
 	}
-	t.Status, t.WorkerID, t.LeaseExpiresAt, t.HandedOver = TaskRunning, &workerID, &until, false
+	until := now.Add(lease)
+	t.Status, t.WorkerID, t.LeaseExpiresAt = TaskRunning, &workerID, &until
+	t.ClaimSeconds, t.HandedOver = int(lease/time.Second), false
 }
 
 // isLostBy tells whether the next worker's claim means that the one before it was
@@ -62,9 +64,10 @@ func (t *Task) isLostBy(next string) bool {
 // (W3).
 func (t *Task) progressed() { t.LostLeases = 0 }
 
-// RenewLease keeps the task for its worker. One that lets it run out sooner than it
-// would have hands the task over. It fails with CodeLeaseLost once another worker
-// has it.
+// RenewLease keeps the task for its worker. One that asks for a shorter lease than it
+// claimed hands the task over; lengths are compared, not times, because each replica
+// of the server has a clock of its own. It fails with CodeLeaseLost once another
+// worker has the task.
 func (s *State) RenewLease(taskID, workerID string, leaseSeconds int, now time.Time) error {
 	lease, err := leaseOf(leaseSeconds)
 	if err != nil {
@@ -75,8 +78,8 @@ func (s *State) RenewLease(taskID, workerID string, leaseSeconds int, now time.T
 		return err
 	}
 	until := now.Add(lease)
-	task.HandedOver = task.LeaseExpiresAt != nil && until.Before(*task.LeaseExpiresAt)
 	task.LeaseExpiresAt = &until
+	task.HandedOver = leaseSeconds < task.ClaimSeconds
 	return nil
 }
 

@@ -184,6 +184,33 @@ func TestW3AWorkerThatHandsItsTaskOverIsNotLost(t *testing.T) {
 	w.wantLost(task, 1)
 }
 
+// TestW3AHandOverIsALeaseShorterThanTheClaims, whatever the clocks say: the replicas
+// of the server each have one of their own.
+func TestW3AHandOverIsALeaseShorterThanTheClaims(t *testing.T) {
+	for name, test := range map[string]struct {
+		// renewals are the leases that the worker asks for, each of a server whose clock
+		// goes ahead of the first one's by so many seconds.
+		renewals []struct{ lease, ahead int }
+		wantLost int
+	}{
+		"a renewal by a clock that is behind is none": {renewals: []struct{ lease, ahead int }{{testLease, -5}}, wantLost: 1},
+		"one by a clock that is ahead is one":         {renewals: []struct{ lease, ahead int }{{1, testLease}}, wantLost: 0},
+		"one that is repeated stays one":              {renewals: []struct{ lease, ahead int }{{1, 0}, {1, 0}}, wantLost: 0},
+		"going back from a longer lease is none":      {renewals: []struct{ lease, ahead int }{{2 * testLease, 0}, {testLease, 0}}, wantLost: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			task := w.claim()
+			for _, renewal := range test.renewals {
+				w.must(w.RenewLease(task, testWorker, renewal.lease, w.now.Add(time.Duration(renewal.ahead)*time.Second)))
+			}
+			w.pass(2 * testLease)
+			w.claimAs("worker-2", task)
+			w.wantLost(task, test.wantLost)
+		})
+	}
+}
+
 // Case D04: the worker was lost after it had written.
 func TestW3CaseD04WorkerLost(t *testing.T) {
 	w := newWorld(t)

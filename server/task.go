@@ -103,6 +103,9 @@ type Task struct {
 	// worker claims the task (W3).
 	WorkerID       *string
 	LeaseExpiresAt *time.Time
+	// ClaimSeconds is the length of the lease by which the worker claimed the task. 0:
+	// it is not known.
+	ClaimSeconds int
 	// HandedOver: the worker is ending and lets the lease run out.
 	HandedOver bool
 	// LostLeases counts the workers that were lost since a step of the task last

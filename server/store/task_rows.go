@@ -41,6 +41,7 @@ type taskRow struct {
 	FinishedAt     *time.Time
 	WorkerID       *string
 	LeaseExpiresAt *time.Time
+	ClaimSeconds   int
 	HandedOver     bool
 	LostLeases     int
 }
@@ -80,7 +81,8 @@ func rowOfTask(task *server.Task, result server.TaskResult) (*taskRow, error) {
 		Status: task.Status, Result: result, Message: task.Message, RecordSequence: task.RecordSequence, Superseded: task.Superseded,
 		Unsettled: isUnsettled(task),
 		CreatedAt: task.CreatedAt, StartedAt: task.StartedAt, FinishedAt: task.FinishedAt,
-		WorkerID: task.WorkerID, LeaseExpiresAt: task.LeaseExpiresAt, HandedOver: task.HandedOver, LostLeases: task.LostLeases,
+		WorkerID: task.WorkerID, LeaseExpiresAt: task.LeaseExpiresAt, ClaimSeconds: task.ClaimSeconds,
+		HandedOver: task.HandedOver, LostLeases: task.LostLeases,
 	}, nil
 }
 
@@ -99,7 +101,8 @@ func (r *taskRow) task() (server.Task, error) {
 		InstanceID: r.InstanceID, ParentTaskID: r.ParentTaskID, HookStepID: r.HookStepID,
 		Status: r.Status, Message: r.Message, RecordSequence: r.RecordSequence, Superseded: r.Superseded,
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
-		WorkerID: r.WorkerID, LeaseExpiresAt: r.LeaseExpiresAt, HandedOver: r.HandedOver, LostLeases: r.LostLeases,
+		WorkerID: r.WorkerID, LeaseExpiresAt: r.LeaseExpiresAt, ClaimSeconds: r.ClaimSeconds,
+		HandedOver: r.HandedOver, LostLeases: r.LostLeases,
 	}
 	if err := json.Unmarshal(r.Change, &task.Change); err != nil {
 		return task, fmt.Errorf("decoding the change of task %s: %w", r.ID, err)
