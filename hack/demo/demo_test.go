@@ -44,22 +44,23 @@ func TestDemo(t *testing.T) {
 // TestDemoOnAnExistingCluster uses a cluster with a Flux of its own, as a person
 // would who has one.
 func TestDemoOnAnExistingCluster(t *testing.T) {
-	kubeconfig := startExisting(t)
+	kubeconfig, kubectl := startExisting(t)
 	dir := t.TempDir()
 	demo, lines := startDemo(t, dir, "--kubeconfig", kubeconfig, "--image", "registry.example/anything:1")
 	checkOrder(t, lines)
 	if first := lines[lineWith(t, lines, "--kubeconfig")]; !strings.HasPrefix(first, "  kubectl ") {
 		t.Errorf("want the person's own kubectl in: %s", first)
 	}
-	answer := shell(t, "bin/kubectl --kubeconfig "+kubeconfig+" get pods -A -o jsonpath='{..image}'")
+	answer := shell(t, kubectl+" --kubeconfig "+kubeconfig+" get pods -A -o jsonpath='{..image}'")
 	if n := strings.Count(answer, "registry.example/anything:1"); n < 4 {
 		t.Errorf("want four pods of the image, got the images %s", answer)
 	}
 	stopDemo(t, demo, dir)
 }
 
-// startExisting starts a cluster that looks as if someone else had made it.
-func startExisting(t *testing.T) (kubeconfig string) {
+// startExisting starts a cluster that looks as if someone else had made it, and
+// returns the paths of its kubeconfig and of its kubectl.
+func startExisting(t *testing.T) (kubeconfig, kubectl string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cluster := exec.CommandContext(ctx, "../../bin/localcluster", "up", "--dir", t.TempDir(), "--charts-address", "127.0.0.1:0")
@@ -80,7 +81,6 @@ func startExisting(t *testing.T) (kubeconfig string) {
 	if err != nil {
 		t.Fatalf("the cluster did not get ready: %v", err)
 	}
-	var kubectl string
 	for _, field := range strings.Fields(ready) {
 		switch name, value, _ := strings.Cut(field, "="); name {
 		case "KUBECONFIG":
@@ -91,7 +91,7 @@ func startExisting(t *testing.T) (kubeconfig string) {
 	}
 	// Without this label its Flux counts as not ours.
 	shell(t, kubectl+" --kubeconfig "+kubeconfig+" label crd helmreleases.helm.toolkit.fluxcd.io localcluster.styrmin.io/installed-")
-	return kubeconfig
+	return kubeconfig, kubectl
 }
 
 // startDemo starts the demo and reads its output to the last line of explanation.

@@ -9,6 +9,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	goversion "go/version"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -123,7 +124,7 @@ func TestImageIsOfAKnownGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if version < mod[0] {
+	if goversion.Compare("go"+version, "go"+mod[0]) < 0 {
 		t.Errorf("the builder's Go is %s, go.mod asks for %s", version, mod[0])
 	}
 }
