@@ -57,34 +57,60 @@ func TestClientsOneVersionApartWork(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(got) > 0 {
-					t.Errorf("the server refuses:\n%s", strings.Join(got, "\n"))
+					t.Errorf("they do not work with each other:\n%s", strings.Join(got, "\n"))
 				}
 			})
 		}
 	}
 }
 
-// TestMisunderstandings edits a small contract as a careless change would.
-func TestMisunderstandings(t *testing.T) {
-	const (
-		contract = `
-			type Query { pods(filter: Filter!): [Pod!]! }
-			type Pod { name: String! phase: String }
-			input Filter { namespace: String! kind: Kind limit: Int tags: [Tag!] }
-			input Tag { key: ID! }
-			enum Kind { JOB SERVICE }`
-		operations = `query Pods($filter: Filter!) { pods(filter: $filter) { name phase } }`
-	)
-	for sentence, test := range map[string]struct {
-		server, client string
-		want           []string
-	}{
+// What the tests below change as a careless developer would.
+const (
+	contract = `
+		type Query { pods(filter: Filter!): [Pod!]! }
+		type Pod { name: String! phase: String condition: Condition! restarts: Long owner: Owner }
+		type Owner { name: String! }
+		enum Condition { UP DOWN }
+		scalar Long
+		input Filter { namespace: String! kind: Kind limit: Int tags: [Tag!] }
+		input Tag { key: ID! }
+		enum Kind { JOB SERVICE }`
+	operations = `query Pods($filter: Filter!) { pods(filter: $filter) { name phase condition restarts ...owned } }
+		fragment owned on Pod { owner { name } }`
+)
+
+// change is a contract of another server or of another client, "" for the same.
+type change struct {
+	server, client string
+	want           []string
+}
+
+func (c change) run(t *testing.T) {
+	t.Helper()
+	server, client := contract, contract
+	if c.server != "" {
+		server = c.server
+	}
+	if c.client != "" {
+		client = c.client
+	}
+	got, err := misunderstandings(parse(t, server), parse(t, client), operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c.want, got); diff != "" {
+		t.Errorf("misunderstandings (-want +got):\n%s", diff)
+	}
+}
+
+func TestMisunderstoodQuestions(t *testing.T) {
+	for sentence, test := range map[string]change{
 		"nothing changed": {},
 		"the server has more to tell": {
 			server: strings.Replace(contract, "phase: String", "phase: String node: String", 1),
 		},
 		"the server takes more, which may be left out": {
-			server: strings.Replace(contract, "limit: Int", "limit: Long after: String last: Boolean! = true", 1) + " scalar Long",
+			server: strings.Replace(contract, "limit: Int", "limit: Long after: String last: Boolean! = true", 1),
 		},
 		"the server no longer tells a field": {
 			server: strings.Replace(contract, "phase: String", "", 1),
@@ -111,21 +137,39 @@ func TestMisunderstandings(t *testing.T) {
 			want:   []string{"the server wants Filter.tags as [Tag!], the client sends Tag"},
 		},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			server, client := contract, contract
-			if test.server != "" {
-				server = test.server
-			}
-			if test.client != "" {
-				client = test.client
-			}
-			got, err := misunderstandings(parse(t, server), parse(t, client), operations)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("misunderstandings (-want +got):\n%s", diff)
-			}
-		})
+		t.Run(sentence, test.run)
+	}
+}
+
+func TestMisunderstoodAnswers(t *testing.T) {
+	for sentence, test := range map[string]change{
+		"the server may leave out what the client counts on": {
+			server: strings.Replace(contract, "condition: Condition!", "condition: Condition", 1),
+			want:   []string{"the client wants Pod.condition as Condition!, the server answers Condition"},
+		},
+		"the server always tells what the client can do without": {
+			server: strings.Replace(contract, "phase: String", "phase: String!", 1),
+		},
+		"the server may leave out what a fragment counts on": {
+			server: strings.Replace(contract, "Owner { name: String! }", "Owner { name: String }", 1),
+			want:   []string{"the client wants Owner.name as String!, the server answers String"},
+		},
+		"the server tells many where it told one": {
+			server: strings.Replace(contract, "phase: String", "phase: [String]", 1),
+			want:   []string{"the client wants Pod.phase as String, the server answers [String]"},
+		},
+		"the server tells larger numbers": {
+			client: strings.Replace(contract, "restarts: Long", "restarts: Int", 1),
+			want:   []string{"the client wants Pod.restarts as Int, the server answers Long"},
+		},
+		"the server tells smaller numbers": {
+			server: strings.Replace(contract, "restarts: Long", "restarts: Int", 1),
+		},
+		"the server tells a value that is new": {
+			server: strings.Replace(contract, "UP DOWN", "UP DOWN LOST", 1),
+			want:   []string{"the client does not know the value LOST of Condition"},
+		},
+	} {
+		t.Run(sentence, test.run)
 	}
 }

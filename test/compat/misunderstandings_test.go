@@ -15,9 +15,10 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
-// misunderstandings are the reasons for which a server refuses operations of a
-// client that was generated from another version of the contract: what the
-// operations ask for, and what the client may send as their variables.
+// misunderstandings are the reasons for which a server and a client that was
+// generated from another version of the contract do not work with each other: what
+// the operations ask for, what the client may send as their variables, and what the
+// server may answer.
 func misunderstandings(server, client *ast.Schema, operations string) ([]string, error) {
 	document, err := parser.ParseQuery(&ast.Source{Input: operations})
 	if err != nil {
@@ -28,12 +29,14 @@ func misunderstandings(server, client *ast.Schema, operations string) ([]string,
 		found = append(found, refusal.Message)
 	}
 	sent := inputs{server: server, client: client, seen: map[string]bool{}}
+	answered := answers{server: server, client: client, fragments: document.Fragments, told: map[string]bool{}}
 	for _, operation := range document.Operations {
 		for _, variable := range operation.VariableDefinitions {
 			sent.compare(variable.Type.Name())
 		}
+		answered.compare(root(client, operation.Operation), operation.SelectionSet)
 	}
-	return append(found, sent.found...), nil
+	return slices.Concat(found, sent.found, answered.found), nil
 }
 
 // inputs compares the types of what a client sends.
@@ -79,8 +82,8 @@ func (i *inputs) compare(name string) {
 	}
 }
 
-// accepts tells whether a server that wants the one type takes any value of the
-// other. A default stands for a value that is not sent.
+// accepts tells whether who wants the one type takes any value of the other. A
+// default stands for a value that is not sent.
 func accepts(wanted, sent *ast.Type, hasDefault bool) bool {
 	if wanted.NonNull && !sent.NonNull && !hasDefault {
 		return false
@@ -94,6 +97,6 @@ func accepts(wanted, sent *ast.Type, hasDefault bool) bool {
 	return wanted.NamedType == sent.NamedType || slices.Contains(widened[sent.NamedType], wanted.NamedType)
 }
 
-// widened are the types that take all values of another: a client may send the
-// narrower one.
+// widened are the types that take all values of another: the narrower one may be
+// sent.
 var widened = map[string][]string{"Int": {"Long", "Float"}, "ID": {"String"}, "String": {"ID"}}
