@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -34,18 +35,29 @@ const (
 // enterImage runs a program as a container runtime does, in a mount namespace of
 // its own: the folder ROOT is its root and can only be read, MOUNTS (source:target)
 // are mounted in it, and the user is nobody. It ends when a file can be made in the
-// root even so.
+// root even so. It writes the program's process id, as this test sees it, to file 3.
+//
+// The shell stays as root, the first process of a namespace that ends with it: the
+// kernel forgets the signal for the parent's death of a process that changes its
+// user, so the program itself would outlive a test that is killed.
 const enterImage = `
 mount --bind "$ROOT" "$ROOT"
 for mount in $MOUNTS; do mount --bind "${mount%%:*}" "$ROOT${mount#*:}"; done
 mount -o remount,bind,ro "$ROOT"
 if touch "$ROOT/written" 2>/dev/null; then echo "the root can be written to" >&2; exit 1; fi
-exec env -i $VARIABLES "$(command -v chroot)" --userspec="$NOBODY:$NOBODY" "$ROOT" "$@"
+chroot="$(command -v chroot)"
+(
+	read -r pid rest </proc/self/stat
+	echo "$pid" >&3
+	exec env -i $VARIABLES "$chroot" --userspec="$NOBODY:$NOBODY" "$ROOT" "$@" 3>&-
+) || exit "$?"
 `
 
 // pod is the container of a Deployment that runs on this machine.
 type pod struct {
-	process *exec.Cmd
+	// keeper is the shell of enterImage, which ends with the program.
+	keeper  *exec.Cmd
+	program *os.Process
 	output  *output
 	done    chan error
 }
@@ -117,18 +129,51 @@ func startPod(t *testing.T, objects []*unstructured.Unstructured, options podOpt
 	if options.certificates != "" {
 		mount(options.certificates, systemCertificates)
 	}
-	args := slices.Concat([]string{"--mount", "sh", "-ec", enterImage, "enter"}, container.Command, container.Args, options.args)
-	p := &pod{process: exec.CommandContext(context.WithoutCancel(t.Context()), "unshare", args...), output: &output{}, done: make(chan error, 1)}
-	p.process.Stdout, p.process.Stderr = p.output, p.output
-	p.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	p.process.Env = append(os.Environ(), "ROOT="+root, "MOUNTS="+strings.Join(mounts, " "), fmt.Sprintf("NOBODY=%d", nobody),
+	args := slices.Concat([]string{"-ec", enterImage, "enter"}, container.Command, container.Args, options.args)
+	p := &pod{keeper: exec.CommandContext(context.WithoutCancel(t.Context()), "sh", args...), output: &output{}, done: make(chan error, 1)}
+	p.keeper.Stdout, p.keeper.Stderr = p.output, p.output
+	p.keeper.Env = append(os.Environ(), "ROOT="+root, "MOUNTS="+strings.Join(mounts, " "), fmt.Sprintf("NOBODY=%d", nobody),
 		"VARIABLES="+strings.Join(slices.Concat(environment(t, objects, container), options.env), " "))
-	if err := p.process.Start(); err != nil {
-		t.Fatal(err)
+	if err := p.start(); err != nil {
+		t.Fatalf("%v\n%s", err, p.output)
 	}
-	go func() { p.done <- p.process.Wait() }()
 	t.Cleanup(func() { p.stop(t) })
 	return p
+}
+
+// start starts the keeper, in namespaces of its own, and returns once the program
+// is about to be in its place.
+func (p *pod) start() error {
+	told, tell, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = told.Close() }()
+	p.keeper.ExtraFiles = []*os.File{tell}
+	p.keeper.SysProcAttr = &syscall.SysProcAttr{
+		Unshareflags: syscall.CLONE_NEWNS, Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL,
+	}
+	started := make(chan error)
+	go func() {
+		// Linux sends Pdeathsig when the starting thread ends, so it has to last.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.keeper.Start()
+		_ = tell.Close()
+		started <- err
+		if err == nil {
+			p.done <- p.keeper.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	var pid int
+	if _, err := fmt.Fscanln(told, &pid); err != nil {
+		return fmt.Errorf("the program was not started: %w", errors.Join(err, <-p.done))
+	}
+	p.program, err = os.FindProcess(pid)
+	return err
 }
 
 // environment is the container's environment, with what it takes from a ConfigMap.
@@ -156,7 +201,7 @@ func environment(t *testing.T, objects []*unstructured.Unstructured, container c
 // stop ends the program as a kubelet does.
 func (p *pod) stop(t *testing.T) {
 	t.Helper()
-	if err := p.process.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.program.Signal(syscall.SIGTERM); err != nil {
 		t.Errorf("the program has ended by itself: %v\n%s", err, p.output)
 		return
 	}
@@ -166,7 +211,7 @@ func (p *pod) stop(t *testing.T) {
 			t.Errorf("the program did not end cleanly: %v\n%s", err, p.output)
 		}
 	case <-time.After(15 * time.Second):
-		_ = p.process.Process.Kill()
+		_ = p.keeper.Process.Kill()
 		t.Errorf("the program has not ended within the time that the manifests give it\n%s", p.output)
 	}
 }
@@ -175,7 +220,7 @@ func (p *pod) stop(t *testing.T) {
 // nothing more.
 func (p *pod) wantConfined(t *testing.T) {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.process.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.program.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
