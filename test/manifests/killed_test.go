@@ -58,10 +58,14 @@ func TestAKilledTestLeavesNoProgram(t *testing.T) {
 	}
 	_ = second.Wait() // It was killed.
 	eventually(t, "the program has ended", func(context.Context) error {
-		if _, err := os.Stat(program); !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("it is there still (%v)", err)
+		_, err := os.Stat(program)
+		if err == nil {
+			return errors.New("it is there still")
 		}
-		return nil
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
 	})
 }
 
