@@ -34,8 +34,8 @@ type bodies struct {
 	wait time.Duration
 }
 
-func newBodies(size int64, wait time.Duration) *bodies {
-	return &bodies{room: semaphore.NewWeighted(size), wait: wait}
+func newBodies(wait time.Duration) *bodies {
+	return &bodies{room: semaphore.NewWeighted(maxBodies), wait: wait}
 }
 
 // share is one request's part of the room.

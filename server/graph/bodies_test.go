@@ -55,7 +55,7 @@ func newHanging(bytes int64) *hanging {
 // refused for now, and small requests do not notice.
 func TestR15LargeBodiesShareTheRoom(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
-	a.handler = newHandler(a.resolver, Options{}, newBodies(maxBodies, refusedAfter))
+	a.handler = newHandler(a.resolver, Options{}, newBodies(refusedAfter))
 	slow, large := newHanging(maxBody+mebibyte), func() answer { return a.send(server.RoleAgent, padded(maxBody+mebibyte), nil) }
 	ended := make(chan answer)
 	go func() {
@@ -77,7 +77,7 @@ func TestR15LargeBodiesShareTheRoom(t *testing.T) {
 
 func TestR15ALargeBodyWaitsForRoom(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t), Options{})
-	a.handler = newHandler(a.resolver, Options{}, newBodies(maxBodies, time.Minute))
+	a.handler = newHandler(a.resolver, Options{}, newBodies(time.Minute))
 	slow := newHanging(maxBody + mebibyte)
 	ended := make(chan answer)
 	go func() { ended <- a.send(server.RoleAgent, slow, nil) }()
@@ -94,7 +94,7 @@ func TestR15ALargeBodyWaitsForRoom(t *testing.T) {
 // TestR15WhatIsReadTakesOnlyWhatItNeeds, so that others can be read while it is
 // answered.
 func TestR15WhatIsReadTakesOnlyWhatItNeeds(t *testing.T) {
-	shared := newBodies(maxBodies, refusedAfter)
+	shared := newBodies(refusedAfter)
 	first, second := share{bodies: shared}, share{bodies: shared}
 	if err := first.take(t.Context(), maxReportBody); err != nil {
 		t.Fatal(err)

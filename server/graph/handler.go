@@ -59,7 +59,7 @@ type handler struct {
 
 // NewHandler answers the contract over HTTP.
 func NewHandler(resolver *Resolver, options Options) http.Handler {
-	return gziphandler.GzipHandler(newHandler(resolver, options, newBodies(maxBodies, maxBodyWait)))
+	return gziphandler.GzipHandler(newHandler(resolver, options, newBodies(maxBodyWait)))
 }
 
 func newHandler(resolver *Resolver, options Options, bodies *bodies) *handler {

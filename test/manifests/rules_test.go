@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,11 +34,7 @@ var monitored = map[string]string{"prometheus-agent": "default", "prometheus-ser
 // monitoring are the objects of all of these folders.
 func monitoring(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	var objects []*unstructured.Unstructured
-	for folder := range monitored {
-		objects = append(objects, overlay(t, folder)...)
-	}
-	return objects
+	return slices.Concat(overlay(t, "prometheus-agent"), overlay(t, "prometheus-server"))
 }
 
 // alerts are the shipped alerting rules of a folder.

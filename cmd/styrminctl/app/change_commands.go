@@ -170,7 +170,7 @@ func (a *app) confirm(ctx context.Context, client *sdk.Client, id string) error 
 		return err
 	}
 	_, _ = fmt.Fprintf(a.Err, "Delete deployment %s in environment %s, with its namespace and data? [y/N] ", d.Name, orNone(d.Environment))
-	answer, err := bufio.NewReader(interruptible(ctx, a.In)).ReadString('\n')
+	answer, _ := bufio.NewReader(interruptible(ctx, a.In)).ReadString('\n')
 	if ctx.Err() != nil { // Whatever was answered at the same time.
 		a.say("")
 		return ctx.Err()
