@@ -235,6 +235,9 @@ func (s *shop) fail(t *testing.T, middle *participant) {
 	if took > noticeable {
 		t.Errorf("the wait has ended %s after the operator's failure, want at most %s", took, noticeable)
 	}
+	onPage := s.watch(t)
+	onPage.hasStatus("FAILED")
+	onPage.shows("ImagePullBackOff")
 }
 
 // failure waits until the operator says that the shop has failed, and returns when
@@ -273,6 +276,19 @@ func (s *shop) supersede(t *testing.T, middle *participant) {
 		t.Errorf("it told:\n%swant at its end:\n%s", got, want)
 	}
 	second.wait(exitOK)
+	onPage := s.watch(t)
+	onPage.hasStatus("RUNNING")
+	onPage.shows("SUPERSEDED")
+}
+
+// watch opens the page of the shop.
+func (s *shop) watch(t *testing.T) *page {
+	t.Helper()
+	d, err := sys.Deployment(t.Context(), s.name)
+	if err != nil || d == nil {
+		t.Fatalf("the server has no deployment %s: %v", s.name, err)
+	}
+	return watchPage(t, d.ID)
 }
 
 // delete deletes the shop. The wait is to last as long as its namespace does, which
