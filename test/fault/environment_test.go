@@ -4,6 +4,7 @@
 package fault
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
+	"github.com/styrmin/styrmin/test/system"
 )
 
 const crds = "../../config/crd/bases"
@@ -35,7 +37,7 @@ var shared struct {
 func sharedConfig(t *testing.T) *rest.Config {
 	t.Helper()
 	shared.once.Do(func() {
-		shared.env = newEnvironment()
+		shared.env = newEnvironment(t)
 		shared.config, shared.err = shared.env.Start()
 	})
 	if shared.err != nil {
@@ -49,7 +51,7 @@ func sharedConfig(t *testing.T) *rest.Config {
 // not.
 func ownEnvironment(t *testing.T) (*envtest.Environment, *rest.Config) {
 	t.Helper()
-	env := newEnvironment()
+	env := newEnvironment(t)
 	// How long it lingers on open watches when it is stopped.
 	env.ControlPlane.GetAPIServer().Configure().Set("request-timeout", "5s")
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
@@ -72,12 +74,25 @@ func ownEnvironment(t *testing.T) (*envtest.Environment, *rest.Config) {
 	}
 }
 
-func newEnvironment() *envtest.Environment {
-	return &envtest.Environment{
+func newEnvironment(t *testing.T) *envtest.Environment {
+	t.Helper()
+	address, err := system.FreeAddress(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &envtest.Environment{
 		CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true,
 		// On a busy machine.
 		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
 	}
+	// envtest would take a port that one of the many connections here may get before
+	// the API server does, and while it is away.
+	serving := &env.ControlPlane.GetAPIServer().SecureServing
+	serving.Address, serving.Port, err = net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env
 }
 
 func newScheme(t *testing.T) *runtime.Scheme {

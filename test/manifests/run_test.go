@@ -138,9 +138,9 @@ func startAgent(t *testing.T, objects []*unstructured.Unstructured, options podO
 	if err != nil {
 		t.Fatal(err)
 	}
-	probes := freeAddress(t)
+	probes := FreeAddress(t)
 	options.env = append(options.env, "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port)
-	options.args = append(options.args, "--health-probe-bind-address="+probes, "--metrics-bind-address="+freeAddress(t))
+	options.args = append(options.args, "--health-probe-bind-address="+probes, "--metrics-bind-address="+FreeAddress(t))
 	agent := startPod(t, objects, options)
 	readiness := deployment.Spec.Template.Spec.Containers[0].ReadinessProbe
 	eventually(t, "the agent is ready", func(ctx context.Context) error {
@@ -168,7 +168,7 @@ func servedAddress(log string) string {
 	return ""
 }
 
-func freeAddress(t *testing.T) string {
+func FreeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

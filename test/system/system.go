@@ -215,7 +215,7 @@ func (s *System) connect() error {
 
 // StartServer starts the server, on the address that it had before.
 func (s *System) StartServer(ctx context.Context) (err error) {
-	if s.opts.Listen, err = freeAddress(ctx, s.opts.Listen); err != nil {
+	if s.opts.Listen, err = FreeAddress(ctx, s.opts.Listen); err != nil {
 		return err
 	}
 	return s.startServer(ctx, "--listen", s.opts.Listen, "--metrics-listen", "127.0.0.1:0")
@@ -273,7 +273,7 @@ func (s *System) Install(ctx context.Context) (err error) {
 func (s *System) StartManager(ctx context.Context) error {
 	var err error
 	for _, address := range []*string{&s.probe, &s.managerMetrics} {
-		if *address, err = freeAddress(ctx, "127.0.0.1:0"); err != nil {
+		if *address, err = FreeAddress(ctx, "127.0.0.1:0"); err != nil {
 			return err
 		}
 	}
@@ -346,8 +346,8 @@ const (
 	portCount = 2500
 )
 
-// freeAddress returns address itself, or with a free port where its port is 0.
-func freeAddress(ctx context.Context, address string) (string, error) {
+// FreeAddress returns address itself, or with a free port where its port is 0.
+func FreeAddress(ctx context.Context, address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port != "0" {
 		return address, err
