@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/styrmin/styrmin/test/system"
 )
 
 // The exit codes of docs/cli.md.
@@ -42,29 +43,11 @@ var styrminctl = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// output is what a program writes while a test reads it.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // command is a run of styrminctl.
 type command struct {
 	t        *testing.T
 	process  *exec.Cmd
-	out, err output
+	out, err system.Output
 	done     chan struct{}
 	// code and ended are known once done is closed.
 	code  int

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/styrmin/styrmin/test/system"
 )
 
 // killed is the variable that tells TestAKilledTestLeavesNoProgram that it is the
@@ -75,7 +77,7 @@ func waitToBeKilled(t *testing.T) {
 	t.Helper()
 	p := &pod{
 		keeper: exec.CommandContext(t.Context(), "sh", "-ec", enterImage, "enter", "sleep", "infinity"),
-		output: &output{}, done: make(chan error, 1),
+		output: &system.Output{}, done: make(chan error, 1),
 	}
 	p.keeper.Stdout, p.keeper.Stderr = p.output, p.output
 	p.keeper.Env = append(os.Environ(), "ROOT=/", "MOUNTS=", "VARIABLES=PATH="+os.Getenv("PATH"), fmt.Sprintf("NOBODY=%d", nobody))

@@ -4,7 +4,6 @@
 package manifests
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +21,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/styrmin/styrmin/test/system"
 )
 
 const (
@@ -58,26 +58,8 @@ type pod struct {
 	// keeper is the shell of enterImage, which ends with the program.
 	keeper  *exec.Cmd
 	program *os.Process
-	output  *output
+	output  *system.Output
 	done    chan error
-}
-
-// output is what a process writes.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }
 
 // podOptions are what a kubelet knows beside the manifests.
@@ -130,7 +112,7 @@ func startPod(t *testing.T, objects []*unstructured.Unstructured, options podOpt
 		mount(options.certificates, systemCertificates)
 	}
 	args := slices.Concat([]string{"-ec", enterImage, "enter"}, container.Command, container.Args, options.args)
-	p := &pod{keeper: exec.CommandContext(context.WithoutCancel(t.Context()), "sh", args...), output: &output{}, done: make(chan error, 1)}
+	p := &pod{keeper: exec.CommandContext(context.WithoutCancel(t.Context()), "sh", args...), output: &system.Output{}, done: make(chan error, 1)}
 	p.keeper.Stdout, p.keeper.Stderr = p.output, p.output
 	p.keeper.Env = append(os.Environ(), "ROOT="+root, "MOUNTS="+strings.Join(mounts, " "), fmt.Sprintf("NOBODY=%d", nobody),
 		"VARIABLES="+strings.Join(slices.Concat(environment(t, objects, container), options.env), " "))
