@@ -130,7 +130,9 @@ TLS ?= no
 DEPLOYMENTS ?= keep
 # The folder for what deploy and deploy-server apply.
 OVERLAYS ?= dist
-export IMG SERVER_ADDRESS PRIVATE_CA DATABASE TLS OVERLAYS
+# They are for that program alone: in the environment of all they would be those of a make that a test runs, too.
+OVERLAY = IMG='$(IMG)' SERVER_ADDRESS='$(SERVER_ADDRESS)' PRIVATE_CA='$(PRIVATE_CA)' \
+	DATABASE='$(DATABASE)' TLS='$(TLS)' OVERLAYS='$(OVERLAYS)' hack/overlay.sh
 
 .PHONY: docker-build
 docker-build: container-tool ## Build the image IMG, which holds the manager and the server, for this machine.
@@ -155,12 +157,12 @@ container-tool:
 deploy: ## Install or upgrade the custom resource and the agent: make deploy IMG=… SERVER_ADDRESS=https://…
 	@[ -n '$(SERVER_ADDRESS)' ] || ! grep -q 'serverAddress=https://styrmin.example$$' config/agent/kustomization.yaml || \
 		{ echo "Set SERVER_ADDRESS to the address of the server, as https://styrmin.example" >&2; exit 1; }
-	hack/overlay.sh agent
+	@$(OVERLAY) agent
 	$(KUBECTL) apply --server-side --force-conflicts -k '$(OVERLAYS)/agent'
 
 .PHONY: deploy-server
 deploy-server: ## Install or upgrade the server: make deploy-server IMG=… DATABASE=postgres TLS=yes
-	hack/overlay.sh server
+	@$(OVERLAY) server
 	$(KUBECTL) apply --server-side --force-conflicts -k '$(OVERLAYS)/server'
 
 .PHONY: undeploy
@@ -178,7 +180,7 @@ undeploy: ## Remove the agent. StyrminDeployments, what they run and the custom 
 
 .PHONY: build-installer
 build-installer: ## Write what deploy applies into dist/install.yaml.
-	hack/overlay.sh agent
+	@$(OVERLAY) agent
 	@mkdir -p dist
 	$(KUBECTL) kustomize '$(OVERLAYS)/agent' > dist/install.yaml.next
 	@mv dist/install.yaml.next dist/install.yaml

@@ -77,6 +77,22 @@ func TestMakeRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
+// TestMakeKeepsItsChoicesToItself: an image that make test names, if only by its own
+// version, is not that of a make which one of the tests runs.
+func TestMakeKeepsItsChoicesToItself(t *testing.T) {
+	command := exec.CommandContext(t.Context(), "make", "--silent", "--eval", "environment: ; @env", "environment")
+	command.Dir = repository
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"VERSION", "IMG", "SERVER_ADDRESS", "PRIVATE_CA", "DATABASE", "TLS", "OVERLAYS", "DEPLOYMENTS"} {
+		if _, given := os.LookupEnv(name); !given && strings.Contains("\n"+string(out), "\n"+name+"=") {
+			t.Errorf("%s is in the environment of every program that make runs", name)
+		}
+	}
+}
+
 func makeDir(t *testing.T, path string) string {
 	t.Helper()
 	if err := os.MkdirAll(path, 0o750); err != nil {
