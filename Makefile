@@ -54,7 +54,7 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 	echo "Testing the product, part by part"; \
 	$(GO) test -race -timeout 30m $(TESTARGS) $$($(GO) list ./... | grep -v -e /test/ -e /hack/); \
 	echo "Testing the product as a whole"; \
-	$(GO) test -race -p 1 -timeout 30m $(TESTARGS) ./hack/... ./test/...
+	$(GO) test -race -p 2 -timeout 30m $(TESTARGS) ./hack/... ./test/...
 
 .PHONY: fault
 fault: localcluster ## Run the fault suite alone and print the times to detect; TESTARGS=-count=20 repeats it.

@@ -22,6 +22,7 @@ import (
 // alerts and the dashboard with those that the programs serve once a deployment
 // has been made through the API, broken and deleted.
 func TestAlertsAndDashboardAskForWhatIsServed(t *testing.T) {
+	t.Parallel() // It mostly waits, and disturbs nobody.
 	asked := queries(t)
 	liveAndFail(t)
 	served := map[string]bool{}
