@@ -16,7 +16,8 @@ import (
 const longestMigration = 30 * time.Minute
 
 // TestTheServerMayMigrateForLong: the kubelet starts a server anew that does not
-// answer, which would roll its migration back and begin it again, for ever.
+// answer, which would roll its migration back and begin it again, for ever. Nor does
+// its rollout count as failed before.
 func TestTheServerMayMigrateForLong(t *testing.T) {
 	for name, objects := range deploying(t) {
 		for _, deployment := range decoded[appsv1.Deployment](t, objects, "Deployment") {
@@ -32,6 +33,10 @@ func TestTheServerMayMigrateForLong(t *testing.T) {
 				allowed := time.Duration(startup.FailureThreshold) * time.Duration(startup.PeriodSeconds) * time.Second
 				if allowed < longestMigration {
 					t.Errorf("the server may take %v until it listens, want %v", allowed, longestMigration)
+				}
+				progress := deployment.Spec.ProgressDeadlineSeconds
+				if progress == nil || time.Duration(*progress)*time.Second <= allowed {
+					t.Errorf("the rollout fails before the %v are over that the server may take", allowed)
 				}
 				if diff := cmp.Diff(container.LivenessProbe.HTTPGet, startup.HTTPGet); diff != "" {
 					t.Errorf("what the probes ask for (-liveness +startup):\n%s", diff)
