@@ -32,7 +32,7 @@ demo: announce build localcluster ## Run the whole system on a real local contro
 .PHONY: announce
 announce:
 	@echo "This builds and starts a Kubernetes control plane, the Styrmin server and its agent on this machine, then waits"
-	@echo "until a sample application runs. The first time it builds all of Kubernetes, which takes ten minutes and more."
+	@echo "until a sample application runs. The first time it builds all of Kubernetes, which takes ten minutes to half an hour."
 
 .PHONY: demo-clean
 demo-clean: localcluster ## Remove the state of a demo that has ended.
