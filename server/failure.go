@@ -36,10 +36,11 @@ var failureReasons = map[string]bool{
 // failure is the error of a step that the report shows failing: the object's
 // message and, for the steps that wait for pods, what is wrong with these (R7).
 func (o observation) failure(stepName string) string {
-	reason := cmp.Or(optionalText(o.Message), noReason)
+	message := cmp.Or(optionalText(o.Message), noReason)
+	reason := message
 	if stepName == stepHelmRelease || stepName == stepReady {
 		for _, pod := range failingPods(o.pods()) {
-			reason += "; " + describePod(&pod)
+			reason += "; " + describePod(&pod, message)
 		}
 	}
 	return CleanText(reason, maxErrorBytes)
@@ -93,12 +94,12 @@ func isFinished(pod *PodStatus) bool {
 	return pod.Phase == string(corev1.PodSucceeded) || pod.Phase == string(corev1.PodFailed)
 }
 
-// describePod names the pod with its failing containers.
-func describePod(pod *PodStatus) string {
+// describePod names the pod with its failing containers, beside message.
+func describePod(pod *PodStatus, message string) string {
 	var containers []string
 	for i := range pod.Containers {
 		if isFailing(pod, &pod.Containers[i]) {
-			containers = append(containers, describeContainer(&pod.Containers[i]))
+			containers = append(containers, describeContainer(&pod.Containers[i], message))
 		}
 	}
 	return fmt.Sprintf("pod %s: %s", pod.Name, strings.Join(containers, ", "))
@@ -106,12 +107,12 @@ func describePod(pod *PodStatus) string {
 
 // describeContainer says what is wrong with a container: the kubelet's reason
 // and what explains it.
-func describeContainer(container *ContainerStatus) string {
+func describeContainer(container *ContainerStatus, message string) string {
 	text := fmt.Sprintf("container %s %s", container.Name, *container.Reason)
 	if container.Kind == ContainerKindInit {
 		text = "init " + text
 	}
-	if detail := explain(container); detail != "" {
+	if detail := explain(container, message); detail != "" {
 		text += " (" + detail + ")"
 	}
 	return text
@@ -119,8 +120,8 @@ func describeContainer(container *ContainerStatus) string {
 
 // explain says how a container ended, or why it waits. The message of a crash
 // loop is only the length of the pause: the end before it says more, and stays
-// the same from report to report.
-func explain(container *ContainerStatus) string {
+// the same from report to report. What message has word for word is left out.
+func explain(container *ContainerStatus, message string) string {
 	switch {
 	case container.State == ContainerStateTerminated:
 		return exitCode(container.ExitCode)
@@ -128,7 +129,11 @@ func explain(container *ContainerStatus) string {
 		ended := optionalText(container.LastReason)
 		return strings.Trim(ended+", "+exitCode(container.LastExitCode), ", ")
 	default:
-		return strings.TrimSpace(CleanText(optionalText(container.Message), maxContainerTextBytes))
+		text := strings.TrimSpace(CleanText(optionalText(container.Message), maxContainerTextBytes))
+		if strings.Contains(message, text) {
+			return ""
+		}
+		return text
 	}
 }
 

@@ -162,7 +162,7 @@ func TestR7NamedPods(t *testing.T) {
 			picked := failingPods(tc.pods)
 			got := make([]string, len(picked))
 			for i := range picked {
-				got[i] = describePod(&picked[i])
+				got[i] = describePod(&picked[i], "")
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("named pods (-want +got):\n%s", diff)
@@ -214,8 +214,10 @@ func TestR7ErrorText(t *testing.T) {
 		pods          func() []PodStatus
 		want          string
 	}{
-		"of the HelmRelease step names pods":     {stepHelmRelease, "timed out", pods, "timed out; pod a: container app ErrImagePull (no tag v9); pod b: container app Error (exit code 1)"},
-		"of the ready step names pods":           {stepReady, "timed out", pods, "timed out; pod a: container app ErrImagePull (no tag v9); pod b: container app Error (exit code 1)"},
+		"of the HelmRelease step names pods": {stepHelmRelease, "timed out", pods, "timed out; pod a: container app ErrImagePull (no tag v9); pod b: container app Error (exit code 1)"},
+		"of the ready step names pods":       {stepReady, "timed out", pods, "timed out; pod a: container app ErrImagePull (no tag v9); pod b: container app Error (exit code 1)"},
+		"says once what the operator says too": {stepHelmRelease, "cannot pull: no tag v9; exit code 137", pods,
+			"cannot pull: no tag v9; exit code 137; pod a: container app ErrImagePull; pod b: container app Error (exit code 1)"},
 		"of the ready step without failing pods": {stepReady, "timed out", noPods, "timed out"},
 		"of the prerequisites step names none":   {stepPrerequisites, "no secret", nil, "no secret"},
 		"of the services step names none":        {stepServices, "no Traefik", nil, "no Traefik"},
