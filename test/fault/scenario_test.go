@@ -132,12 +132,15 @@ func (s *scenario) setPod(p subject, word string) {
 	s.must(s.truth.does(p, word, func() error { return s.cluster.Status().Update(s.t.Context(), pod) }))
 }
 
+// terminating is what the API server writes of a pod just before it removes it.
+const terminating = "Terminating"
+
 func (s *scenario) deletePod(p subject) {
 	s.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: p.name}}
 	s.must(s.truth.does(p, absent, func() error {
 		return s.cluster.Delete(s.t.Context(), pod, client.GracePeriodSeconds(0))
-	}))
+	}, terminating))
 }
 
 // The statuses of the scenario's deployment, which nobody but the test operates.

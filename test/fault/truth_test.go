@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // absent is what is shown of an object that is not there.
@@ -33,6 +36,8 @@ const (
 type change struct {
 	began, ended time.Time
 	value        string
+	// through is what the object is for a moment on the way there.
+	through []string
 }
 
 // truth is what was really done to the cluster, by subject, in order.
@@ -42,10 +47,10 @@ type truth struct {
 }
 
 // does carries out a change and keeps when it was and what it came to.
-func (tr *truth) does(s subject, value string, act func() error) error {
+func (tr *truth) does(s subject, value string, act func() error, through ...string) error {
 	tr.mu.Lock()
 	at := len(tr.changes[s])
-	tr.changes[s] = append(tr.changes[s], change{began: time.Now(), ended: never, value: value})
+	tr.changes[s] = append(tr.changes[s], change{began: time.Now(), ended: never, value: value, through: through})
 	tr.mu.Unlock()
 	if err := act(); err != nil {
 		return fmt.Errorf("making %s %s: %w", s.name, value, err)
@@ -106,9 +111,35 @@ func valuesFrom(changes []change, from time.Time) []string {
 	previous := absent
 	for _, c := range changes {
 		if c.ended.After(from) || c.ended.Equal(from) {
-			values = append(values, previous)
+			values = append(append(values, previous), c.through...)
 		}
 		previous = c.value
 	}
 	return append(values, previous)
+}
+
+// TestWhatWasTrueSince: a suite that takes a lie for true finds none.
+func TestWhatWasTrueSince(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	changes := []change{
+		{began: at(10), ended: at(11), value: "Pending"},
+		{began: at(20), ended: at(21), value: "Running"},
+		{began: at(30), ended: at(31), value: absent, through: []string{terminating}},
+	}
+	for sentence, test := range map[string]struct {
+		from int64
+		want []string
+	}{
+		"before all changes":        {5, []string{absent, "Pending", "Running", terminating, absent}},
+		"between two changes":       {15, []string{"Pending", "Running", terminating, absent}},
+		"in the middle of a change": {20, []string{"Pending", "Running", terminating, absent}},
+		"before the last":           {25, []string{"Running", terminating, absent}},
+		"after the last":            {40, []string{absent}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, valuesFrom(changes, at(test.from))); diff != "" {
+				t.Errorf("what it was since (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
