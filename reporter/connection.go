@@ -114,6 +114,30 @@ func (c *connection) currentVersion(ctx context.Context) (string, error) {
 	return list.ResourceVersion, nil
 }
 
+// errBehind is an API server that tells its watches less than its etcd has.
+var errBehind = errors.New("the API server's watch cache is behind its etcd")
+
+// hasReached makes sure that the cache which the API server feeds its watches from
+// holds all up to the version: a watch tells nothing of what that cache lacks, and
+// does not wait for it. The API server waits some seconds for its cache with a list
+// that asks for a version or a later one; this one is of a single name, which it
+// looks up.
+func (c *connection) hasReached(ctx context.Context, version string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	err := c.get(&metav1.ListOptions{
+		ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		FieldSelector: "metadata.name=styrmin-probe",
+	}).Namespace(metav1.NamespaceDefault).SetHeader("Accept", acceptMetadataList).Do(ctx).Error()
+	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return fmt.Errorf("%w: %w", errBehind, err)
+	}
+	if err != nil {
+		return fmt.Errorf("asking the API server for resource version %s or later: %w", version, err)
+	}
+	return nil
+}
+
 // errCutShort is a watch that ended before its time: the events that it did not
 // bring may have happened.
 var errCutShort = errors.New("the watch was cut short")

@@ -44,6 +44,7 @@ var (
 // prober asks the API server itself.
 type prober interface {
 	currentVersion(ctx context.Context) (string, error)
+	hasReached(ctx context.Context, version string) error
 	eventsSince(ctx context.Context, since string, seen func(version string) bool) error
 	cut()
 }
@@ -147,6 +148,9 @@ func (p *prover) prove(ctx context.Context) error {
 	if ahead > 0 {
 		return fmt.Errorf("%w: it is at resource version %s, the API server at %s", errOtherHistory, stored, current)
 	}
+	if err := p.probe.hasReached(ctx, current); err != nil {
+		return err
+	}
 	missed, err := p.missed(ctx, stored, current)
 	if missed != "" {
 		if err := p.waitFor(ctx, missed); err != nil {
@@ -210,7 +214,7 @@ func (p *prover) waitFor(ctx context.Context, version string) error {
 // isStale tells whether a proof has shown that the store is not current, rather
 // than failed to show that it is.
 func isStale(err error) bool {
-	return errors.Is(err, errFrozen) || errors.Is(err, errOtherHistory) ||
+	return errors.Is(err, errFrozen) || errors.Is(err, errBehind) || errors.Is(err, errOtherHistory) ||
 		apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }
 
@@ -223,6 +227,8 @@ func proofResult(err error) string {
 		return "not_synced"
 	case errors.Is(err, errFrozen):
 		return "frozen"
+	case errors.Is(err, errBehind):
+		return "behind"
 	case errors.Is(err, errOtherHistory):
 		return "other_history"
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):

@@ -20,8 +20,10 @@ import (
 // fakeProber is an API server and an informer beside it.
 type fakeProber struct {
 	clock *clocktesting.FakeClock
-	// current is the version of the API server, events those of all changes.
+	// current is the version of the API server, events those of all changes. lag
+	// is how far its watch cache is behind that.
 	current  int
+	lag      int
 	events   []int
 	listErr  error
 	watchErr error
@@ -36,6 +38,13 @@ type fakeProber struct {
 
 func (f *fakeProber) currentVersion(context.Context) (string, error) {
 	return strconv.Itoa(f.current), f.listErr
+}
+
+func (f *fakeProber) hasReached(_ context.Context, version string) error {
+	if version != strconv.Itoa(f.current-f.lag) {
+		return errBehind
+	}
+	return nil
 }
 
 func (f *fakeProber) eventsSince(_ context.Context, since string, seen func(string) bool) error {
@@ -99,6 +108,10 @@ func TestP2ProvesOnlyAStoreThatHoldsWhatTheAPIServerHas(t *testing.T) {
 		"what happened before counts even when more happens after": {
 			probe: fakeProber{current: 900, events: []int{300, 901}, stored: 200},
 			want:  "frozen", wantStale: true,
+		},
+		"the API server's watches are fed from an older state than its reads": {
+			probe: fakeProber{current: 900, lag: 700, stored: 200},
+			want:  "behind", wantStale: true,
 		},
 		"the API server or its etcd is away": {
 			probe: fakeProber{current: 900, stored: 200, listErr: errTest},
