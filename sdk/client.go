@@ -5,6 +5,7 @@ package sdk
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -53,6 +54,11 @@ func WithHTTPClient(client *http.Client) Option {
 	return func(t *transport) { t.http = client }
 }
 
+// WithRootCAs trusts the certificates of these authorities instead of the system's.
+func WithRootCAs(roots *x509.CertPool) Option {
+	return func(t *transport) { t.http = &http.Client{Transport: newHTTPTransport(roots)} }
+}
+
 // New returns a client of the server at the address, as https://styrmin.example.
 // It does not call the server yet.
 func New(serverAddress string, options ...Option) (*Client, error) {
@@ -64,7 +70,7 @@ func New(serverAddress string, options ...Option) (*Client, error) {
 		address:  base.String(),
 		endpoint: base.JoinPath("graphql").String(),
 		token:    func() (string, error) { return "", nil },
-		http:     &http.Client{},
+		http:     &http.Client{Transport: sharedHTTPTransport},
 	}
 	for _, option := range options {
 		option(transport)

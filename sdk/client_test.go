@@ -5,6 +5,7 @@ package sdk
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -100,4 +101,32 @@ func TestAnUntrustedCertificateIsNotTriedAgain(t *testing.T) {
 	if handshakes != 1 {
 		t.Errorf("it connected %d times", handshakes)
 	}
+}
+
+// TestAnAuthorityOfOnesOwnIsTrusted, over HTTP/2, whose connections are asked for a
+// sign of life.
+func TestAnAuthorityOfOnesOwnIsTrusted(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("it was called by %s", r.Proto)
+		}
+		_, _ = w.Write([]byte(`{"data": {"clusters": []}}`))
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	client, err := New(server.URL, WithRootCAs(roots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Clusters.List(t.Context()); err != nil {
+		t.Error(err)
+	}
+	used, ok := client.graphql.(*transport).http.Transport.(*http.Transport)
+	if !ok || used.HTTP2 == nil || used.HTTP2.SendPingTimeout == 0 || used.HTTP2.PingTimeout == 0 {
+		t.Error("a connection that is dead is used for ever")
+	}
+	used.CloseIdleConnections()
 }

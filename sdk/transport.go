@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,23 @@ type transport struct {
 	endpoint string
 	token    func() (string, error)
 	http     *http.Client
+}
+
+// connectionDoubt is how long an HTTP/2 connection may tell nothing until it is
+// asked for a sign of life, and how long that may take. One that fails is given up:
+// a request that runs out of time says nothing about its connection, and the next
+// would take the same one.
+const connectionDoubt = 5 * time.Second
+
+// sharedHTTPTransport has the connections of all clients that bring none.
+var sharedHTTPTransport = newHTTPTransport(nil)
+
+// newHTTPTransport trusts these authorities; nil: those of the system.
+func newHTTPTransport(roots *x509.CertPool) *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: connectionDoubt, PingTimeout: connectionDoubt}
+	return t
 }
 
 var _ graphql.Client = (*transport)(nil)

@@ -32,6 +32,11 @@ const (
 	MaxResponse = 8 << 20
 	// maxMessage is how much of a refusal's message is kept, in bytes.
 	maxMessage = 1024
+	// connectionDoubt is how long an HTTP/2 connection may tell nothing until it is
+	// asked for a sign of life, and how long that may take. One that fails is given
+	// up: a request that runs out of time says nothing about its connection, and the
+	// next would take the same one.
+	connectionDoubt = 5 * time.Second
 )
 
 // Client is a graphql.Client for one server. A request ends within the timeout,
@@ -57,6 +62,7 @@ func New(address, tokenFile, caFile string, timeout time.Duration) (*Client, err
 		return nil, fmt.Errorf("server address: %w", err)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: connectionDoubt, PingTimeout: connectionDoubt}
 	if caFile != "" {
 		roots, err := readCertificates(caFile)
 		if err != nil {

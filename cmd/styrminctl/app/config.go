@@ -4,13 +4,11 @@
 package app
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -153,11 +151,11 @@ func (s *settings) client() (*sdk.Client, error) {
 		options = append(options, sdk.WithTokenSource(func() (string, error) { return readToken(s.TokenFile) }))
 	}
 	if s.CAFile != "" {
-		client, err := trusting(s.CAFile)
+		roots, err := readCertificates(s.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("--ca-file: %w", err)
 		}
-		options = append(options, sdk.WithHTTPClient(client))
+		options = append(options, sdk.WithRootCAs(roots))
 	}
 	client, err := sdk.New(s.ServerAddress, options...)
 	if err != nil {
@@ -178,7 +176,7 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-func trusting(path string) (*http.Client, error) {
+func readCertificates(path string) (*x509.CertPool, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // The user names the file.
 	if err != nil {
 		return nil, err
@@ -187,7 +185,5 @@ func trusting(path string) (*http.Client, error) {
 	if !roots.AppendCertsFromPEM(content) {
 		return nil, fmt.Errorf("%s holds no certificate", path)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	return &http.Client{Transport: transport}, nil
+	return roots, nil
 }
