@@ -77,6 +77,7 @@ type half struct {
 // cycle makes one snapshot and sends it, pods first. Its error is one of
 // sending; a kind that could not be read is logged and counted, and left out.
 func (l *loop) cycle(ctx context.Context) error {
+	l.isBehind = false
 	if l.session == nil {
 		err := l.open(ctx)
 		if ctx.Err() != nil {
@@ -249,11 +250,12 @@ func isUndone(err error) bool {
 }
 
 // adaptSize finds how much the server takes in one report: half of what was too
-// much for it, by its own word or by the time that it took; and little by little
-// more again while that goes well.
+// much for it, by its own word or by the time that it took, unless the report was so
+// small that it cannot have been that; and little by little more again while that
+// goes well.
 func (l *loop) adaptSize(sent int, err error) {
 	switch {
-	case serverclient.IsRefused(err, codeTooLarge) || errors.Is(err, context.DeadlineExceeded):
+	case serverclient.IsRefused(err, codeTooLarge), errors.Is(err, context.DeadlineExceeded) && sent > minRowBytes:
 		l.rowBytes = max(minRowBytes, min(sent, l.rowBytes)/2)
 	case err == nil && sent > l.rowBytes/2:
 		l.rowBytes = min(maxRowBytes, l.rowBytes+l.rowBytes/8)

@@ -52,6 +52,25 @@ func TestCaseB07ReportsStayWithinALimit(t *testing.T) {
 	}
 }
 
+// TestP5PodsThatCannotBeReadAreNotHurriedFor: what was held back waits for them too.
+func TestP5PodsThatCannotBeReadAreNotHurriedFor(t *testing.T) {
+	h := newHarness(t)
+	for i := range 10 {
+		h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i), "pod"))
+	}
+	l := newLoop(h.reporter)
+	l.rowBytes = 1000
+	mustCycle(t, l)
+	if wait := l.wait(nil, 0); wait > 2*time.Second {
+		t.Fatalf("It has held back something, and waits %s", wait)
+	}
+	h.pods.err = errTest
+	mustCycle(t, l)
+	if wait := l.wait(nil, 0); wait < 2*time.Second {
+		t.Errorf("It can send no pods, and waits only %s", wait)
+	}
+}
+
 func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
 	const namespaces, limit = 2048, 3 << 19
 	h := newHarness(t)
@@ -132,6 +151,7 @@ func TestCaseB07TheSizeOfReportsFollowsTheServer(t *testing.T) {
 	}{
 		"all was too much":                   {maxRowBytes, 8 << 20, tooLarge, 4 << 20},
 		"it took too long":                   {maxRowBytes, 8 << 20, context.DeadlineExceeded, 4 << 20},
+		"a small one took too long":          {4 << 20, 1 << 10, context.DeadlineExceeded, 4 << 20},
 		"one namespace alone was too much":   {4 << 20, 9 << 20, tooLarge, 2 << 20},
 		"there is a least size":              {minRowBytes, minRowBytes, tooLarge, minRowBytes},
 		"other failures say nothing of size": {4 << 20, 4 << 20, errTest, 4 << 20},

@@ -151,14 +151,18 @@ func (s *informerSource[T]) confirm(ctx context.Context, objects []T) error {
 	for _, object := range objects {
 		present[object.GetUID()] = struct{}{}
 	}
+	// What the agent before this one has reported is not known.
+	mayLack := s.known == nil
 	for uid := range s.known {
-		if _, ok := present[uid]; ok {
-			continue
+		if _, ok := present[uid]; !ok {
+			mayLack = true
+			break
 		}
+	}
+	if mayLack {
 		if err := s.confirmLoss(ctx); err != nil {
-			return fmt.Errorf("objects are missing: %w", err)
+			return fmt.Errorf("objects may be missing: %w", err)
 		}
-		break
 	}
 	s.known = present
 	return nil

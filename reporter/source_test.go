@@ -205,10 +205,10 @@ func TestCaseH05ObjectsThatGoWithTheirKindAreNotReportedAsGone(t *testing.T) {
 		_, _, err := h.read(t.Context())
 		return err
 	}
-	if err := read(); err != nil {
-		t.Fatal(err)
+	if err := read(); err != nil || confirmations != 1 {
+		t.Fatalf("What was there before the first read is not known, yet it asks %d times: %v", confirmations, err)
 	}
-	if err := read(); err != nil || confirmations != 0 {
+	if err := read(); err != nil || confirmations != 1 {
 		t.Fatalf("Nothing is lost, yet it asks %d times: %v", confirmations, err)
 	}
 
@@ -231,6 +231,18 @@ func TestCaseH05ObjectsThatGoWithTheirKindAreNotReportedAsGone(t *testing.T) {
 	confirmations = 0
 	if err := read(); err != nil || confirmations != 0 {
 		t.Errorf("The loss is known, yet it asks %d times: %v", confirmations, err)
+	}
+}
+
+// TestCaseH05AnAgentThatStartsWhileTheKindGoesTellsOfNoLoss: the one before it may
+// have reported what is gone by now.
+func TestCaseH05AnAgentThatStartsWhileTheKindGoesTellsOfNoLoss(t *testing.T) {
+	h := newSourceHarness(t)
+	h.confirmLoss = func(context.Context) error { return errNotServed }
+	for range 2 {
+		if _, _, err := h.read(t.Context()); !errors.Is(err, errNotServed) {
+			t.Errorf("error = %v, want %v", err, errNotServed)
+		}
 	}
 }
 
