@@ -6,6 +6,8 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,21 +101,68 @@ func (a *app) tell(format output, made *change, waits bool) {
 }
 
 // await waits until the change has finished. Where nothing changes, that is the
-// rollout which has led, or still leads, to what is asked for.
+// rollout which has led, or still leads, to what is asked for; where that is not
+// known any more, the deployment itself.
 func (a *app) await(ctx context.Context, client *sdk.Client, made *change, end time.Time, format output) error {
 	task := made.Task
 	if task == nil {
-		var err error
-		isRollout := func(task *sdk.Task) bool { return task.Kind != sdk.TaskRunJob }
-		if task, err = newestTask(ctx, client, made.DeploymentID, isRollout); err != nil || task == nil {
+		deployment, err := client.Deployments.Get(ctx, made.DeploymentID)
+		if err != nil {
+			return err
+		}
+		if task, err = newestTask(ctx, client, made.DeploymentID, func(task *sdk.Task) bool { return leadsTo(task, deployment) }); err != nil {
 			return err
 		}
 	}
-	waited, err := a.follow(ctx, client, task, made.Deployment, max(0, end.Sub(a.clock())))
+	var waited *sdk.Waited
+	var err error
+	if task != nil {
+		waited, err = a.follow(ctx, client, task, made.Deployment, max(0, end.Sub(a.clock())))
+	} else {
+		waited, err = a.settle(ctx, client, made.DeploymentID, end)
+	}
 	if err != nil {
 		return err
 	}
 	return a.ended(made, waited, format)
+}
+
+// leadsTo tells whether the task rolls out, or has rolled out, what is to run. One
+// that ended without having written that says nothing about it.
+func leadsTo(task *sdk.Task, deployment *sdk.Deployment) bool {
+	if task.Kind == sdk.TaskRunJob {
+		return false
+	}
+	return task.Result == sdk.ResultRunning || deployment.Instance != nil && task.InstanceID == deployment.Instance.ID
+}
+
+// settle waits until a deployment that no task is known to change has a status that
+// is an end, as the wait for a task does.
+func (a *app) settle(ctx context.Context, client *sdk.Client, id string, end time.Time) (*sdk.Waited, error) {
+	for {
+		deployment, err := client.Deployments.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		waited := &sdk.Waited{Deployment: deployment}
+		left := end.Sub(a.clock())
+		switch status := deployment.Status; {
+		case status == sdk.StatusRunning:
+			waited.Succeeded = true
+			return waited, nil
+		case status == sdk.StatusFailed, status == sdk.StatusDeleted:
+			waited.FailureReason = fmt.Sprintf("deployment status is %s, expected running", strings.ToLower(string(status)))
+			return waited, nil
+		case left <= 0:
+			waited.FailureReason, waited.TimedOut = "wait timeout", true
+			return waited, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(a.interval, left)):
+		}
+	}
 }
 
 // manyTasks is how far back a task is looked for.

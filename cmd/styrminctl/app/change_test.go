@@ -252,6 +252,33 @@ func TestEveryChangeCanBeAskedForAndWaitedFor(t *testing.T) {
 	w.run(ExitUsage, "deployments", "scale", "shop", "server=1", "server=2")
 }
 
+// TestAWaitForWhatIsThereAlreadyTellsHowThatIs: a change that ended before it wrote
+// anything says nothing about it, nor do jobs, however many.
+func TestAWaitForWhatIsThereAlreadyTellsHowThatIs(t *testing.T) {
+	w := newWorld(t)
+	path := w.file("shop.yaml", withoutHooks(shop("shop", "prod", "2.4.0")))
+	apply := []string{"deployments", "apply", "-f", path, "--wait", "--timeout", "0"}
+	w.run(ExitOK, apply[:4]...)
+	rollout := w.agent.Claim(t)
+	rollout.CarryOut()
+	w.run(ExitOK, "deployments", "upgrade", "shop", "2.5.0")
+	w.agent.Claim(t).Abort("the hook failed")
+	if got, want := w.run(ExitOK, apply...).out.String(), "deployment/shop unchanged\ndeployment/shop is RUNNING\n"; got != want {
+		t.Errorf("after an upgrade that wrote nothing it printed %q, want %q", got, want)
+	}
+
+	for range manyTasks {
+		w.run(ExitOK, "deployments", "run-job", "shop", "migrate")
+	}
+	if got, want := w.run(ExitOK, apply...).out.String(), "deployment/shop unchanged\ndeployment/shop is RUNNING\n"; got != want {
+		t.Errorf("beside many jobs it printed %q, want %q", got, want)
+	}
+	rollout.Report("Ready", "Error", "it crashes")
+	w.wantIn("the error", w.run(ExitFailed, apply...).err.String(), "Error: deployment/shop: deployment status is failed, expected running")
+	rollout.Report("CreatingHelmRelease", "Deploying", "")
+	w.wantIn("the error", w.run(ExitTimeout, apply...).err.String(), "Error: deployment/shop: wait timeout")
+}
+
 func TestDeleteNeedsYesWhereNobodyCanBeAsked(t *testing.T) {
 	w := newWorld(t)
 	w.deployed()
