@@ -19,9 +19,9 @@ const (
 	// pageSize is how many objects one request of a live list asks for.
 	pageSize = 500
 	// pageTimeout is how long such a request may take, and liveListTimeout all of
-	// them.
+	// them: what took longer would be too old to be sent.
 	pageTimeout     = 10 * time.Second
-	liveListTimeout = 30 * time.Second
+	liveListTimeout = maxSentAge - defaultRequestTimeout/2
 )
 
 // liveLister lists a kind straight from the API server, whole or not at all.

@@ -54,7 +54,7 @@ func (w *worker) pollPause() time.Duration {
 // claimOne claims the next task, and tells whether there was one.
 func (w *worker) claimOne(ctx context.Context, begin func(*Assignment, *lease)) (bool, error) {
 	clusterID, err := w.clusterID(ctx)
-	if err != nil || clusterID == "" {
+	if err != nil {
 		return false, err
 	}
 	sent := w.clock.Now()
@@ -72,18 +72,22 @@ func (w *worker) claimOne(ctx context.Context, begin func(*Assignment, *lease)) 
 // errAmbiguous is a token for which the server shows several clusters.
 var errAmbiguous = errors.New("the token is for several clusters: --cluster-id must say which is this one")
 
+// errNoCluster is a token for which the server shows none: an agent's is for one.
+var errNoCluster = errors.New("the server shows the token no cluster: it is not an agent's, or something else answers in the server's place")
+
 // clusterID returns the cluster's id on the server: the configured one, or that
-// of the one cluster which the agent's token lets it see. Empty: there is none,
-// and so there are no tasks.
+// of the one cluster which the agent's token lets it see.
 func (w *worker) clusterID(ctx context.Context) (string, error) {
 	if w.opts.ClusterID != "" {
 		return w.opts.ClusterID, nil
 	}
 	ids, err := w.server.visibleClusters(ctx)
-	if err != nil || len(ids) == 0 {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if len(ids) > 1 {
+	case len(ids) == 0:
+		return "", errNoCluster
+	case len(ids) > 1:
 		return "", errAmbiguous
 	}
 	w.opts.ClusterID = ids[0]

@@ -4,11 +4,13 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/Khan/genqlient/graphql"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
@@ -68,5 +70,21 @@ func TestTheClusterIsThatOfTheToken(t *testing.T) {
 	h = s.startWorker(func(_ *hands, o *Options) { o.PollInterval, o.ClusterID = within, s.clusterID })
 	if id, err := h.clusterID(t.Context()); err != nil || id != s.clusterID {
 		t.Errorf("cluster %s, %v, want %s", id, err, s.clusterID)
+	}
+}
+
+// answersEmpty is something in the server's place that knows no contract.
+type answersEmpty struct{}
+
+func (answersEmpty) MakeRequest(context.Context, *graphql.Request, *graphql.Response) error {
+	return nil
+}
+
+// TestNoClusterAtAllIsAnError: a worker that silently claimed nothing would look like
+// one that has nothing to do.
+func TestNoClusterAtAllIsAnError(t *testing.T) {
+	w := &worker{server: &server{client: answersEmpty{}}}
+	if _, err := w.claimOne(t.Context(), nil); !errors.Is(err, errNoCluster) {
+		t.Errorf("error %v, want %v", err, errNoCluster)
 	}
 }

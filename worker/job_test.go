@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -422,5 +423,29 @@ func TestW1WhatDoesNotGetBetterIsGivenUp(t *testing.T) {
 	})
 	if tries != 3 || errorText(err) != "the end" {
 		t.Errorf("after %d tries: %v", tries, err)
+	}
+}
+
+// TestW1ARightThatIsMissingForAMomentEndsNothing: an API server that has just
+// started grants none. One that stays away does.
+func TestW1ARightThatIsMissingForAMomentEndsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	f := s.flowOf("d-" + s.environment)
+	missing := apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "migrate", errors.New("no rights yet"))
+	tries := 0
+	err := f.persistently(t.Context(), "trying", func(context.Context) error {
+		if tries++; tries < 3 {
+			return missing
+		}
+		return nil
+	})
+	if tries != 3 || err != nil {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+	f.opts.Patience = time.Millisecond
+	err = f.persistently(t.Context(), "trying", func(context.Context) error { return missing })
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("error %v, want %v", err, missing)
 	}
 }

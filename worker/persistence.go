@@ -46,7 +46,7 @@ func isPermanent(err error) bool {
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return false
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return true
 	}
 	return strings.HasPrefix(status.Status().Message, notOfSchema)
@@ -64,6 +64,10 @@ func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &waiting) || errors.As(err, &status)
 }
+
+// forbiddenPatience is how long a right may be missing: an API server that has just
+// started grants none until it knows the roles.
+const forbiddenPatience = 30 * time.Second
 
 // persistently tries until it works, fails for good, or has not worked for longer
 // than the patience although the API server answers. Each try ends with the lease
@@ -91,13 +95,17 @@ func (f *flow) persistently(ctx context.Context, what string, try func(context.C
 			continue
 		}
 		f.failures.Outcome(f.log, what, err)
+		patience := f.opts.Patience
+		if apierrors.IsForbidden(err) {
+			patience = min(patience, forbiddenPatience)
+		}
 		switch {
 		case !isAnswer(err):
 			since = time.Time{}
 		case since.IsZero():
 			since = f.clock.Now()
-		case f.clock.Since(since) >= f.opts.Patience:
-			return fmt.Errorf("given up after %s: %w", f.opts.Patience, err)
+		case f.clock.Since(since) >= patience:
+			return fmt.Errorf("given up after %s: %w", patience, err)
 		}
 		if err := pauseFor(ctx, f.clock, retry.Step()); err != nil {
 			return err
