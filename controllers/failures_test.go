@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -72,6 +73,45 @@ func TestFailuresAreTranslated(t *testing.T) {
 				t.Error("nothing looks again when the cause may have gone")
 			}
 		})
+	}
+}
+
+// TestO5AnErrorOfTheMomentDecidesNothing: the API server away for a moment neither
+// takes back what is in place nor ends a failure, which would count as a new attempt.
+func TestO5AnErrorOfTheMomentDecidesNothing(t *testing.T) {
+	r := &reconciler{opts: Options{}.withDefaults()}
+	away := apierrors.NewInternalError(errors.New("etcd has no leader"))
+	for sentence, test := range map[string]struct {
+		before outcome
+		want   bool
+	}{
+		"it is under way": {progressing("waiting"), true},
+		"it is done":      {done("ok"), false},
+		"it has failed":   {failed(styrminv1.ReasonInvalidSpec, "no secret"), false},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newScope(&styrminv1.StyrminDeployment{}, noon)
+			s.status = startStatus(s)
+			setCondition(&s.status, noon, styrminv1.ConditionPrerequisitesReady, test.before)
+			got, err := r.runPhase(s, styrminv1.ConditionPrerequisitesReady, func() (outcome, error) { return outcome{}, away })
+			if !errors.Is(err, away) || (got != nil) != test.want {
+				t.Errorf("outcome %+v, error %v; want an outcome: %t", got, err, test.want)
+			}
+		})
+	}
+}
+
+// TestErrorsAreTriedAgainBeforeLong: what was mended is not waited for longer than
+// anything else that only time changes.
+func TestErrorsAreTriedAgainBeforeLong(t *testing.T) {
+	opts := Options{}.withDefaults()
+	limiter, request := retryLimiter(opts), reconcile.Request{}
+	first, last := limiter.When(request), time.Duration(0)
+	for range 100 {
+		last = limiter.When(request)
+	}
+	if first != firstRetry || last != opts.RecheckInterval {
+		t.Errorf("it tries again after %s, and at last after %s", first, last)
 	}
 }
 

@@ -5,6 +5,7 @@ package controllers
 
 import (
 	"context"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -71,7 +72,7 @@ func (r *reconciler) announce(ctx context.Context, s *scope, before styrminv1.St
 		"displayState", now.DisplayState, "message", now.Message)
 	key := client.ObjectKeyFromObject(s.deployment)
 	forgetDeployment(key)
-	deploymentState.WithLabelValues(key.Namespace, key.Name, string(now.Phase), string(now.DisplayState)).Set(1)
+	showOnce(key, now)
 	if before.Phase != now.Phase {
 		phaseChanges.WithLabelValues(string(now.Phase)).Inc()
 		if now.Phase == styrminv1.PhaseReady {
@@ -99,8 +100,23 @@ func (s *scope) readyReason() string {
 	return styrminv1.ReasonProgressing
 }
 
+// shownStates are the StyrminDeployments that have a series.
+var shownStates sync.Map
+
+// showOnce gives a StyrminDeployment its series unless it has one: after a restart
+// nothing is announced of those that stay as they are.
+func showOnce(key client.ObjectKey, status *styrminv1.StyrminDeploymentStatus) {
+	if status.Phase == "" {
+		return
+	}
+	if _, shown := shownStates.LoadOrStore(key, true); !shown {
+		deploymentState.WithLabelValues(key.Namespace, key.Name, string(status.Phase), string(status.DisplayState)).Set(1)
+	}
+}
+
 // forgetDeployment drops the series of a StyrminDeployment.
 func forgetDeployment(key client.ObjectKey) {
+	shownStates.Delete(key)
 	deploymentState.DeletePartialMatch(prometheus.Labels{"namespace": key.Namespace, "name": key.Name})
 }
 

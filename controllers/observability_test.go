@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	eventsv1 "k8s.io/api/events/v1"
@@ -28,12 +29,12 @@ func TestO10EventsAndMetrics(t *testing.T) {
 		if got := testutil.ToFloat64(failures.WithLabelValues(styrminv1.ReasonHelmFailed)) - before; got < 1 {
 			return fmt.Errorf("the failure was counted %v times", got)
 		}
-		series := deploymentState.WithLabelValues(f.key.Namespace, f.key.Name, "Failed", "Error")
-		if got := testutil.ToFloat64(series); got != 1 {
-			return fmt.Errorf("the series of the state is %v, want 1", got)
-		}
-		return nil
+		return hasSeries(f.key, "Failed", "Error")
 	})
+	// A new process has none, and nothing to announce of what stays as it is.
+	forgetDeployment(f.key)
+	f.touch(&helmv2.HelmRelease{}, f.target, "shop")
+	eventually(t, "the series in a new process", func() error { return hasSeries(f.key, "Failed", "Error") })
 
 	f.roll("i-2", func(s *styrminv1.StyrminDeploymentSpec) {
 		s.HelmRelease.Values.Raw = []byte(`{"image":"registry.test/server:1"}`)
@@ -70,4 +71,12 @@ func TestO10EventsAndMetrics(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// hasSeries checks the series of a StyrminDeployment's state.
+func hasSeries(key client.ObjectKey, phase, displayState string) error {
+	if got := testutil.ToFloat64(deploymentState.WithLabelValues(key.Namespace, key.Name, phase, displayState)); got != 1 {
+		return fmt.Errorf("the series of the state is %v, want 1", got)
+	}
+	return nil
 }

@@ -66,6 +66,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("reading the StyrminDeployment: %w", err)
 	}
+	showOnce(req.NamespacedName, &d.Status)
 	s := newScope(d, r.opts.Clock.Now())
 	if r.isStillOutdated(ctx, s) {
 		return ctrl.Result{RequeueAfter: r.opts.RecheckInterval}, nil
@@ -156,7 +157,8 @@ func (r *reconciler) workThrough(ctx context.Context, s *scope) (o observation, 
 
 // runPhase runs one phase and translates its error. One that says nothing about
 // the spec is returned, with an outcome only where the phase is still under
-// way: what is in place is not taken back because the API server is away.
+// way: what is in place is not taken back because the API server is away, nor is
+// what has failed.
 func (r *reconciler) runPhase(s *scope, condition string, work func() (outcome, error)) (*outcome, error) {
 	out, err := work()
 	if err != nil {
@@ -164,7 +166,7 @@ func (r *reconciler) runPhase(s *scope, condition string, work func() (outcome, 
 		switch {
 		case ok:
 			out, err = translated, nil
-		case apierrors.IsConflict(err) || s.isTrue(condition):
+		case apierrors.IsConflict(err) || s.isDecided(condition):
 			return nil, err
 		default:
 			out = progressing("%s", err)

@@ -79,3 +79,9 @@ func (s *scope) since(conditionType string) time.Time {
 func (s *scope) isTrue(conditionType string) bool {
 	return apimeta.IsStatusConditionTrue(s.status.Conditions, conditionType)
 }
+
+// isDecided tells whether a condition of the status as it stands is True or False.
+func (s *scope) isDecided(conditionType string) bool {
+	c := s.condition(conditionType)
+	return c != nil && c.Status != metav1.ConditionUnknown
+}

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -32,10 +33,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
+
+// firstRetry is the pause after the first error in a row.
+const firstRetry = 5 * time.Millisecond
 
 // controllerName is the controller's name in logs and metrics.
 const controllerName = "styrmindeployment"
@@ -108,6 +113,12 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error
 	return nil
 }
 
+// retryLimiter says when to try again after an error: soon, and never later than
+// what only time changes is looked at.
+func retryLimiter(opts Options) workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, opts.RecheckInterval)
+}
+
 // build makes the controller with all watches that every cluster has.
 func (r *reconciler) build(mgr ctrl.Manager, made cache.Cache) (controller.Controller, error) {
 	spec := builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, ownStatusLost()))
@@ -117,6 +128,7 @@ func (r *reconciler) build(mgr ctrl.Manager, made cache.Cache) (controller.Contr
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.opts.Concurrency,
 			ReconciliationTimeout:   reconcileTimeout,
+			RateLimiter:             retryLimiter(r.opts),
 		})
 	inTarget, owner := r.gathered(r.inTargetNamespace), r.gathered(ownerRequests)
 	for _, obj := range []client.Object{&corev1.Pod{}, &appsv1.Deployment{}, &appsv1.StatefulSet{}, &appsv1.DaemonSet{}} {

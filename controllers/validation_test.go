@@ -85,6 +85,10 @@ func TestInvalidSpecsAreRefused(t *testing.T) {
 			create: func(d *styrminv1.StyrminDeployment) { d.Name, d.Spec.TargetNamespace = strings.Repeat("a", 60), "" },
 			want:   "<environment>-<name> must be no longer than 63 characters",
 		},
+		"a name that makes no namespace's": {
+			create: func(d *styrminv1.StyrminDeployment) { d.Name, d.Spec.TargetNamespace = "shop.v1", "" },
+			want:   "a name with a dot makes no name of a namespace; set targetNamespace or choose another name",
+		},
 		"another deployment's id": {update: func(s *spec) { s.DeploymentID = "other" }, want: "spec.deploymentId: Invalid value: deploymentId is immutable; delete the StyrminDeployment and create another one"},
 		"an id where there was none": {
 			create: func(d *styrminv1.StyrminDeployment) { d.Spec.DeploymentID = "" },

@@ -459,6 +459,7 @@ type ComponentStatus struct {
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.message`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="the name must be no longer than 63 characters"
 // +kubebuilder:validation:XValidation:rule="has(self.spec.targetNamespace) || size(self.spec.environment) + size(self.metadata.name) <= 62",message="<environment>-<name> must be no longer than 63 characters; set targetNamespace"
+// +kubebuilder:validation:XValidation:rule="has(self.spec.targetNamespace) || !self.metadata.name.contains('.')",message="a name with a dot makes no name of a namespace; set targetNamespace or choose another name"
 type StyrminDeployment struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty,omitzero"`
