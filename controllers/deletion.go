@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
@@ -70,7 +71,12 @@ func (r *reconciler) reconcileDeletion(ctx context.Context, s *scope) (time.Dura
 			return 0, err
 		}
 		if err != nil {
-			found = removal{waitingFor: err.Error(), since: s.deployment.DeletionTimestamp.Time}
+			found = removal{waitingFor: err.Error(), since: r.removals.failingSince(s)}
+			if s.status.DisplayState == styrminv1.DisplayStateError && !isOverdue(s, r.opts, found) {
+				return 0, err // What blocks it for long is no less true now.
+			}
+		} else {
+			r.removals.forget(client.ObjectKeyFromObject(s.deployment))
 		}
 		if !found.gone {
 			return r.opts.RecheckInterval, errors.Join(err, r.writeStatus(ctx, s, waitingStatus(s, r.opts, progress, found)))
@@ -130,6 +136,24 @@ func deletingStatus(s *scope) styrminv1.StyrminDeploymentStatus {
 	return status
 }
 
+// isOverdue tells whether something has kept the deletion for longer than a release
+// may take.
+func isOverdue(s *scope, opts Options, found removal) bool {
+	return !found.since.IsZero() && atLeast(found.since, s.now) > s.helmTimeout()+opts.ProgressGrace
+}
+
+// removalErrors remembers since when the steps of deletions have ended in errors:
+// one error late in a deletion does not block it.
+type removalErrors struct{ since sync.Map }
+
+// failingSince returns when the errors began that the newest one goes on with.
+func (e *removalErrors) failingSince(s *scope) time.Time {
+	since, _ := e.since.LoadOrStore(client.ObjectKeyFromObject(s.deployment), s.now)
+	return since.(time.Time)
+}
+
+func (e *removalErrors) forget(key client.ObjectKey) { e.since.Delete(key) }
+
 // waitingStatus says what the deletion waits for. Past the time that a release
 // may take it is displayed as an error, and goes on all the same.
 func waitingStatus(s *scope, opts Options, progress map[string]bool, found removal) styrminv1.StyrminDeploymentStatus {
@@ -138,7 +162,7 @@ func waitingStatus(s *scope, opts Options, progress map[string]bool, found remov
 	status.DisplayState = styrminv1.DisplayStateDeleting
 	status.Message = found.waitingFor
 	reason := styrminv1.ReasonDeleting
-	if !found.since.IsZero() && atLeast(found.since, s.now) > s.helmTimeout()+opts.ProgressGrace {
+	if isOverdue(s, opts, found) {
 		status.DisplayState = styrminv1.DisplayStateError
 		reason = styrminv1.ReasonDeletionBlocked
 	}

@@ -406,6 +406,28 @@ func TestO6ErrorIsTheMessage(t *testing.T) {
 	f.waitGone()
 }
 
+// TestO6OneErrorLateInADeletionBlocksNothing: only errors that last do.
+func TestO6OneErrorLateInADeletionBlocksNothing(t *testing.T) {
+	opts, errs := Options{}.withDefaults(), &removalErrors{}
+	at := func(after time.Duration) *scope {
+		return newScope(&styrminv1.StyrminDeployment{ObjectMeta: metav1.ObjectMeta{Name: "shop", DeletionTimestamp: &metav1.Time{Time: noon}}}, noon.Add(after))
+	}
+	overdue := func(after time.Duration) bool {
+		s := at(after)
+		return isOverdue(s, opts, removal{waitingFor: "etcd has no leader", since: errs.failingSince(s)})
+	}
+	if overdue(time.Hour) {
+		t.Error("one error blocks the deletion")
+	}
+	if !overdue(2 * time.Hour) {
+		t.Error("errors for an hour do not block the deletion")
+	}
+	errs.forget(client.ObjectKey{Name: "shop"})
+	if overdue(3 * time.Hour) {
+		t.Error("an error after it went well again blocks the deletion")
+	}
+}
+
 // TestO6StuckReleaseIsTheMessage: Flux cannot uninstall, and says why.
 func TestO6StuckReleaseIsTheMessage(t *testing.T) {
 	startOperator(t, apiServer, fast(), nil)

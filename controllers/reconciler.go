@@ -53,6 +53,7 @@ type reconciler struct {
 	secrets  secretMemory
 	sources  *copiedSecrets
 	review   *startReview
+	removals removalErrors
 }
 
 // Reconcile brings one StyrminDeployment a step further and writes down in its
@@ -62,6 +63,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.cached.Get(ctx, req.NamespacedName, d); err != nil {
 		if apierrors.IsNotFound(err) {
 			forgetDeployment(req.NamespacedName)
+			r.removals.forget(req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading the StyrminDeployment: %w", err)
