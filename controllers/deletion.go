@@ -75,7 +75,7 @@ func (r *reconciler) reconcileDeletion(ctx context.Context, s *scope) (time.Dura
 			if s.status.DisplayState == styrminv1.DisplayStateError && !isOverdue(s, r.opts, found) {
 				return 0, err // What blocks it for long is no less true now.
 			}
-		} else {
+		} else if !found.gone {
 			r.removals.forget(client.ObjectKeyFromObject(s.deployment))
 		}
 		if !found.gone {

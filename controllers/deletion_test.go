@@ -379,7 +379,8 @@ func TestO6ReleaseThatIsGoneAlready(t *testing.T) {
 	f.waitGone()
 }
 
-// TestO6ErrorIsTheMessage: the API server refuses to delete.
+// TestO6ErrorIsTheMessage: the API server refuses to delete, after the steps before
+// went well, and for long.
 func TestO6ErrorIsTheMessage(t *testing.T) {
 	var refused atomic.Bool
 	refused.Store(true)
@@ -389,9 +390,12 @@ func TestO6ErrorIsTheMessage(t *testing.T) {
 		}
 		return nil
 	}}
-	startOperator(t, w.tapped(apiServer), fast(), nil)
+	opts := fast()
+	opts.ProgressGrace = time.Second
+	startOperator(t, w.tapped(apiServer), opts, nil)
 	simulate(t, apiServer)
 	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	d.Spec.HelmRelease.Timeout = &metav1.Duration{Duration: 5 * time.Second}
 	f.create(d)
 	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
 	f.delete()
@@ -399,6 +403,12 @@ func TestO6ErrorIsTheMessage(t *testing.T) {
 		s := f.get().Status
 		if s.Phase != styrminv1.PhaseDeleting || !strings.HasSuffix(s.Message, "the webhook says no") {
 			return fmt.Errorf("it is %s: %s", s.Phase, s.Message)
+		}
+		return nil
+	})
+	eventually(t, "the error that lasts to count", func() error {
+		if s := f.get().Status; s.DisplayState != styrminv1.DisplayStateError || !strings.HasSuffix(s.Message, "the webhook says no") {
+			return fmt.Errorf("it is %s: %s", s.DisplayState, s.Message)
 		}
 		return nil
 	})
