@@ -144,6 +144,8 @@ func TestP1AManagerReportsWhatIsInTheCluster(t *testing.T) {
 
 	agent.stop()
 	agent.stop = func() {}
+	// A request that the end cut short may still be on its way through the server.
+	eventually(t, "the agent's connections have ended", func() bool { return server.openConnections() == 0 })
 	server.change(func() {
 		server.intercept = func(http.ResponseWriter, *http.Request, *modelRequest) bool {
 			t.Error("A report came after the manager had ended")
