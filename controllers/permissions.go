@@ -59,6 +59,7 @@ func neededPermissions() []permission {
 		{traefikGroups[1].Group, []string{"middlewares", "ingressroutes"}, made, ""},
 		{"", []string{"pods"}, watched, ""},
 		{appsv1.GroupName, []string{"deployments", "statefulsets", "daemonsets"}, watched, ""},
+		{appsv1.GroupName, []string{"replicasets"}, []string{"list"}, ""},
 		{autoscalingv2.GroupName, []string{"horizontalpodautoscalers"}, []string{"list"}, ""},
 		{eventsv1.GroupName, []string{"events"}, []string{"create", "patch"}, ""},
 	} {

@@ -48,9 +48,9 @@ type podFailure struct {
 // podFailures returns the failures of the pods that count, in the order of the
 // pods' names. calm is how long a restarted container must have run to count as
 // recovered; outlive says that it must outlive the run that failed, too.
-func podFailures(pods []corev1.Pod, now time.Time, calm time.Duration, outlive, jobsCount bool) []podFailure {
+func podFailures(workloads []workload, pods []corev1.Pod, now time.Time, calm time.Duration, outlive, jobsCount bool) []podFailure {
 	var failures []podFailure
-	newest := newestRevisions(pods)
+	newest := newestRevisions(workloads, pods)
 	for i := range pods {
 		pod := &pods[i]
 		if !isLive(pod) || (isOfJob(pod) && !jobsCount) || newest.supersedes(pod) {

@@ -76,6 +76,7 @@ func TestO4PodFailures(t *testing.T) {
 		waitingFor(reasonCrashLoopBackOff, "")(p, c)
 	}
 	for name, tc := range map[string]struct {
+		workloads []workload
 		pods      []corev1.Pod
 		jobsCount bool
 		want      []string
@@ -168,13 +169,31 @@ func TestO4PodFailures(t *testing.T) {
 			},
 			want: []string{"old/app keeps crashing"},
 		},
+		"a broken revision stays the newest though a pod of the one before was made anew": {
+			workloads: []workload{
+				{kind: kindDeployment, name: "server", revision: "2"},
+				{kind: kindStatefulSet, name: "set", revision: "set-b"},
+			},
+			pods: []corev1.Pod{
+				pod("new", false, ofRevision("ReplicaSet", "server-2", "2", 0, waitingFor(reasonCrashLoopBackOff, ""))),
+				pod("old", false, ofRevision("ReplicaSet", "server-1", "1", time.Minute, waitingFor(reasonCrashLoopBackOff, ""))),
+				pod("set-0", false, ofRevision("StatefulSet", "set", "set-a", time.Minute, nil)),
+				pod("set-1", false, ofRevision("StatefulSet", "set", "set-b", 0, waitingFor(reasonCrashLoopBackOff, ""))),
+			},
+			want: []string{"new/app keeps crashing", "set-1/app keeps crashing"},
+		},
+		"a newest revision that has no pod yet supersedes nothing": {
+			workloads: []workload{{kind: kindStatefulSet, name: "set", revision: "set-b"}},
+			pods:      []corev1.Pod{pod("set-0", false, ofRevision("StatefulSet", "set", "set-a", 0, waitingFor(reasonCrashLoopBackOff, "")))},
+			want:      []string{"set-0/app keeps crashing"},
+		},
 		"reasons that are no failure": {
 			pods: []corev1.Pod{pod("a", false, waitingFor("ContainerCreating", ""))},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range podFailures(tc.pods, noon, 10*time.Second, false, tc.jobsCount) {
+			for _, f := range podFailures(tc.workloads, tc.pods, noon, 10*time.Second, false, tc.jobsCount) {
 				got = append(got, fmt.Sprintf("%s/%s %s", f.pod, f.container, f.what))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

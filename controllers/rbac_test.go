@@ -31,6 +31,7 @@ import (
 // not use, with what does.
 var notSeen = map[string]string{
 	"patch events.events.k8s.io":                         "an event that happens again",
+	"list replicasets.apps":                              "the newest revision, while pods of several run and some fail",
 	"list horizontalpodautoscalers.autoscaling":          "the message about replicas that differ",
 	"get styrmindeployments.styrmin.io":                  "the worker",
 	"create styrmindeployments.styrmin.io":               "the worker",

@@ -62,6 +62,9 @@ func (r *reconciler) observeReadiness(ctx context.Context, s *scope, p progress)
 	if p.installed && isContested(s.deployment, workloads) {
 		r.findAutoscalers(ctx, s.namespace, workloads)
 	}
+	if failsInTwoRevisions(pods.Items, s.now, r.opts.SettleTime) {
+		r.findRevisions(ctx, s.namespace, workloads)
+	}
 	return judgeReadiness(s, r.opts, workloads, pods.Items, p), nil
 }
 
@@ -84,13 +87,13 @@ func judgeReadiness(s *scope, opts Options, workloads []workload, pods []corev1.
 		if !p.installed {
 			begun = s.since(styrminv1.ConditionPrerequisitesReady)
 		}
-		failures = podFailures(createdSince(pods, begun), s.now, opts.SettleTime, wasError, !p.installed)
+		failures = podFailures(workloads, createdSince(pods, begun), s.now, opts.SettleTime, wasError, !p.installed)
 		if !wasFailing {
 			failures = visibleOnly(failures)
 		}
 		failed = failedWorkload(workloads, begun)
 	}
-	shown := podFailures(pods, s.now, opts.SettleTime, wasError || !p.installed, !p.installed)
+	shown := podFailures(workloads, pods, s.now, opts.SettleTime, wasError || !p.installed, !p.installed)
 	out.judgeComponents(s, opts, workloads, pods, shown)
 	switch {
 	case failed != "":

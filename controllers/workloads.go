@@ -20,6 +20,12 @@ import (
 
 // +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets;daemonsets,verbs=list;watch
 
+const (
+	kindDeployment  = "Deployment"
+	kindStatefulSet = "StatefulSet"
+	kindDaemonSet   = "DaemonSet"
+)
+
 // workload is what readiness needs of a Deployment, StatefulSet or DaemonSet.
 type workload struct {
 	kind, name string
@@ -30,6 +36,9 @@ type workload struct {
 	// state and message are kstatus's.
 	state   status.Status
 	message string
+	// revision is the hash of the newest revision of its template; empty: it does
+	// not say. Of a Deployment it is looked for where it matters.
+	revision string
 	// failedAt is when its progress deadline passed; zero where none has.
 	failedAt time.Time
 	// autoscaler is the HorizontalPodAutoscaler that scales it, where one was
@@ -87,20 +96,23 @@ func (r *reconciler) listWorkloads(ctx context.Context, namespace string) ([]wor
 	}
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		if err := add(d, "Deployment", &d.Spec.Template, replicas(d.Spec.Replicas), d.Status.Replicas); err != nil {
+		if err := add(d, kindDeployment, &d.Spec.Template, replicas(d.Spec.Replicas), d.Status.Replicas); err != nil {
 			return nil, err
 		}
 		workloads[i].failedAt = deadlinePassedAt(d)
 	}
 	for i := range statefulSets.Items {
 		d := &statefulSets.Items[i]
-		if err := add(d, "StatefulSet", &d.Spec.Template, replicas(d.Spec.Replicas), d.Status.Replicas); err != nil {
+		if err := add(d, kindStatefulSet, &d.Spec.Template, replicas(d.Spec.Replicas), d.Status.Replicas); err != nil {
 			return nil, err
+		}
+		if d.Status.ObservedGeneration == d.Generation {
+			workloads[len(workloads)-1].revision = d.Status.UpdateRevision
 		}
 	}
 	for i := range daemonSets.Items {
 		d := &daemonSets.Items[i]
-		if err := add(d, "DaemonSet", &d.Spec.Template, d.Status.DesiredNumberScheduled, d.Status.CurrentNumberScheduled); err != nil {
+		if err := add(d, kindDaemonSet, &d.Spec.Template, d.Status.DesiredNumberScheduled, d.Status.CurrentNumberScheduled); err != nil {
 			return nil, err
 		}
 	}
