@@ -6,6 +6,7 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,6 +74,9 @@ func (o Options) outcomeOf(err error) (outcome, bool) {
 		return progressing("%s", err).after(o.RecheckInterval), true
 	case apierrors.IsForbidden(err):
 		return failed(styrminv1.ReasonForbidden, err.Error()).after(o.RecheckInterval), true
+	case isUndeclaredField(err):
+		message := "the cluster's version of an API does not know a field, or not with this value: " + err.Error()
+		return failed(styrminv1.ReasonInvalidSpec, message).after(o.RecheckInterval), true
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return failed(styrminv1.ReasonInvalidSpec, err.Error()).after(o.RecheckInterval), true
 	default:
@@ -84,4 +88,11 @@ func (o Options) outcomeOf(err error) (outcome, bool) {
 // namespace: the API was there once and is gone.
 func isUnservedKind(err error) bool {
 	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// isUndeclaredField tells whether an apply has a field that the kind's schema has
+// not, or of another type. The API server calls that an internal error and has no
+// other sign of it than these words (fieldmanager's structuredmerge.go).
+func isUndeclaredField(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed to create typed patch object")
 }

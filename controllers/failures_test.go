@@ -6,14 +6,18 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -73,6 +77,23 @@ func TestFailuresAreTranslated(t *testing.T) {
 				t.Error("nothing looks again when the cause may have gone")
 			}
 		})
+	}
+}
+
+// TestO9AFieldThatTheServedVersionLacks is no failure of the API server, as its
+// answer says, but one that someone has to mend.
+func TestO9AFieldThatTheServedVersionLacks(t *testing.T) {
+	c := newClient(t, apiServer)
+	for field, value := range map[string]any{"unheardOf": true, "interval": []any{}} {
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{field: value}}}
+		u.SetGroupVersionKind(fluxKinds[helmv2.HelmReleaseKind])
+		u.SetNamespace(metav1.NamespaceDefault)
+		u.SetName("undeclared")
+		err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(styrminv1.FieldOwner))
+		got, ok := Options{}.withDefaults().outcomeOf(err)
+		if !ok || got.reason != styrminv1.ReasonInvalidSpec || !got.failed || !strings.Contains(got.message, ".spec."+field) {
+			t.Errorf("%v: outcome = %+v, want one that names the field", err, got)
+		}
 	}
 }
 
