@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -29,6 +30,37 @@ const ownPrefix = "styrmin.io/"
 
 // syncTimeout is how long a readiness check waits for caches that are not synced.
 const syncTimeout = time.Second
+
+// cacheReadTimeout bounds a read from a cache, which waits until the cache has the
+// kind at all. It leaves a reconcile the time to write down why it cannot go on.
+const cacheReadTimeout = 10 * time.Second
+
+// promptReader reads from a cache that may not have synced, as one of a kind that
+// may not be listed never does: it does not wait for as long as the reconcile may
+// take.
+type promptReader struct{ cache client.Reader }
+
+// Get is client.Reader's.
+func (r promptReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	ctx, cancel := context.WithTimeout(ctx, cacheReadTimeout)
+	defer cancel()
+	return explained(r.cache.Get(ctx, key, obj, opts...))
+}
+
+// List is client.Reader's.
+func (r promptReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	ctx, cancel := context.WithTimeout(ctx, cacheReadTimeout)
+	defer cancel()
+	return explained(r.cache.List(ctx, list, opts...))
+}
+
+// explained says what a cache's timeout means.
+func explained(err error) error {
+	if apierrors.IsTimeout(err) {
+		return fmt.Errorf("the API server has not let all objects of the kind be listed yet, the operator's log says why: %w", err)
+	}
+	return err
+}
 
 // CacheByObject returns how the manager's cache is to hold the kinds that the
 // operator watches, besides pods and StyrminDeployments: the fields that it

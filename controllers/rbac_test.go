@@ -230,6 +230,31 @@ func TestCaseH02MissingPermissionsAreNamed(t *testing.T) {
 	eventually(t, "the operator to be ready", func() error { return review.check(nil) })
 }
 
+// TestCaseH02AnOptionalKindThatMayNotBeListed does not leave a deployment without
+// a word, though its cache never syncs.
+func TestCaseH02AnOptionalKindThatMayNotBeListed(t *testing.T) {
+	config, role := restricted(t)
+	for i := range role.Rules {
+		rule := &role.Rules[i]
+		if slices.Contains(rule.Resources, "helmreleases") {
+			rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool { return verb == "list" || verb == "watch" })
+		}
+	}
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	if err := f.client.Update(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	startOperator(t, config, fast(), nil)
+	f.create(d)
+	eventually(t, "the status to say why nothing goes on", func() error {
+		got := f.get().Status
+		if want := "has not let all objects of the kind be listed"; !strings.Contains(got.Message, want) {
+			return errText(got.Message)
+		}
+		return nil
+	})
+}
+
 // TestCaseH02SecretsAreNotCached: their contents are read one by one, and of their
 // metadata only what the operator made and what may be copied is watched.
 func TestCaseH02SecretsAreNotCached(t *testing.T) {

@@ -45,8 +45,8 @@ const firstRetry = 5 * time.Millisecond
 // controllerName is the controller's name in logs and metrics.
 const controllerName = "styrmindeployment"
 
-// reconcileTimeout bounds one reconcile: a cache that cannot sync, for want of a
-// permission say, must not hold a worker for ever (H02).
+// reconcileTimeout bounds one reconcile: a webhook that hangs, say, must not hold
+// a worker for ever.
 const reconcileTimeout = time.Minute
 
 // AddToScheme adds every type that the operator reads or writes.
@@ -76,7 +76,7 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error
 	r := &reconciler{
 		client:   mgr.GetClient(),
 		cached:   mgr.GetCache(),
-		made:     made,
+		made:     promptReader{made},
 		live:     mgr.GetAPIReader(),
 		scheme:   mgr.GetScheme(),
 		recorder: mgr.GetEventRecorder(styrminv1.FieldOwner),

@@ -63,5 +63,5 @@ func (w *copiedSecrets) version(ctx context.Context, key client.ObjectKey) (stri
 	if err != nil {
 		return "", err
 	}
-	return secretVersion(ctx, reader, key)
+	return secretVersion(ctx, promptReader{reader}, key)
 }
