@@ -140,10 +140,15 @@ func stampRetry(s *scope, opts Options, desired, live *helmv2.HelmRelease) {
 	case hasStopped(s, opts, live):
 		token = s.rollout() + "/again"
 	}
-	if token != "" {
-		desired.Annotations[helmv2.ResetRequestAnnotation] = token
-		desired.Annotations[fluxmeta.ReconcileRequestAnnotation] = token
+	if token == "" {
+		return
 	}
+	request := token
+	if later := live.Annotations[fluxmeta.ReconcileRequestAnnotation]; later != "" && live.Status.LastHandledResetAt == token {
+		request = later // Someone else's, as `flux reconcile` makes and waits for.
+	}
+	desired.Annotations[helmv2.ResetRequestAnnotation] = token
+	desired.Annotations[fluxmeta.ReconcileRequestAnnotation] = request
 }
 
 // isSameRelease tells whether the specs as written by the operator are equal.

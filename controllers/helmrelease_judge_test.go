@@ -292,6 +292,31 @@ func TestO3ReleaseOutcome(t *testing.T) {
 	}
 }
 
+// TestE04SomeoneElsesRequestStays: `flux reconcile` waits until Flux has handled
+// the very request that it made.
+func TestE04SomeoneElsesRequestStays(t *testing.T) {
+	for name, tc := range map[string]struct{ handled, want string }{
+		"Flux has begun on the operator's":     {"i-2/2", "by hand"},
+		"Flux has not begun on the operator's": {"", "i-2/2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &styrminv1.StyrminDeployment{}
+			d.Generation, d.Spec.InstanceID = 2, "i-2"
+			live := releaseAt(1, 1, 1, condition(fluxmeta.ReadyCondition, metav1.ConditionTrue, 1, "InstallSucceeded", "ok"))
+			live.Annotations[styrminv1.AnnotationRollout] = "i-2/2"
+			live.Annotations[helmv2.ResetRequestAnnotation] = "i-2/2"
+			live.Annotations[fluxmeta.ReconcileRequestAnnotation] = "by hand"
+			live.Status.LastHandledResetAt = tc.handled
+			desired := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{}}}
+			stampRetry(newScope(d, noon), Options{}.withDefaults(), desired, live)
+			want := map[string]string{helmv2.ResetRequestAnnotation: "i-2/2", fluxmeta.ReconcileRequestAnnotation: tc.want}
+			if diff := cmp.Diff(want, desired.Annotations); diff != "" {
+				t.Errorf("annotations differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestE04StampRetry(t *testing.T) {
 	opts := Options{}.withDefaults()
 	installed := func(rollout, hash, token string) *helmv2.HelmRelease {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -39,20 +41,30 @@ type optionalAPIs struct {
 	watcher controller.Controller
 	handler handler.EventHandler
 
+	clock   clock.PassiveClock
+	recheck time.Duration
+
 	mu      sync.Mutex
 	watched map[schema.GroupVersionKind]bool
+	// missed is when the cluster was last found not to serve a kind.
+	missed map[schema.GroupVersionKind]time.Time
 }
 
 // require returns a missingAPIError where the cluster does not serve a kind,
 // and sees to it that the kind is watched where it does. product is what
-// brings the kind. Missing kinds are asked for again each time; what was once
-// served is remembered.
+// brings the kind. A missing kind is asked for again after half of recheck, since
+// asking reads the cluster's list of APIs anew; what was once served is remembered.
 func (o *optionalAPIs) require(kind schema.GroupVersionKind, product string) error {
-	if o.isWatched(kind) {
+	watched, missed := o.known(kind)
+	if watched {
 		return nil
+	}
+	if missed {
+		return &missingAPIError{kind: kind, product: product}
 	}
 	_, err := o.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if apimeta.IsNoMatchError(err) {
+		o.miss(kind)
 		return &missingAPIError{kind: kind, product: product}
 	}
 	if err != nil {
@@ -77,10 +89,19 @@ func (o *optionalAPIs) watchServed() error {
 	return nil
 }
 
-func (o *optionalAPIs) isWatched(kind schema.GroupVersionKind) bool {
+// known tells what was found of a kind before: it is watched, or was missed just
+// now.
+func (o *optionalAPIs) known(kind schema.GroupVersionKind) (watched, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.watched[kind]
+	at, ok := o.missed[kind]
+	return o.watched[kind], ok && o.clock.Since(at) < o.recheck/2
+}
+
+func (o *optionalAPIs) miss(kind schema.GroupVersionKind) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.missed[kind] = o.clock.Now()
 }
 
 func (o *optionalAPIs) watch(kind schema.GroupVersionKind) error {

@@ -11,10 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
@@ -106,6 +109,19 @@ func TestO9APIsThatComeLater(t *testing.T) {
 	}
 
 	checkTakenAway(t, c, routed, old)
+	installCRDs(t, config, readCRDs(t, crdFolders[1], "traefik.io_*"))
+	routed.roll("i-2", func(*styrminv1.StyrminDeploymentSpec) {})
+	eventually(t, "the routes to move to Traefik's newest group", func() error {
+		for kind, name := range map[string]string{ingressRouteKind: "web", middlewareKind: "compress"} {
+			for i, version := range traefikGroups {
+				u := traefikObject(&scope{}, version.WithKind(kind), name, nil)
+				if has := routed.exists(u, routed.target, name); has != (i == 0) {
+					return fmt.Errorf("%s %s is in %s: %t", kind, name, version.Group, has)
+				}
+			}
+		}
+		return nil
+	})
 	routed.delete()
 	routed.waitGone()
 	t.Run("case H01: an older CustomResourceDefinition", func(t *testing.T) {
@@ -184,4 +200,39 @@ func checkOutdatedCRD(t *testing.T, c client.Client, f *fixture) {
 	})
 	change(func(status map[string]apiextensionsv1.JSONSchemaProps) { status["instanceId"] = full })
 	f.waitFor(f.get().Spec.InstanceID, styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+}
+
+// TestO9MissingAPIsAreAskedForNowAndThen: asking costs the cluster's whole list of
+// APIs, and a deployment that needs none of Traefik asks at each reconcile.
+func TestO9MissingAPIsAreAskedForNowAndThen(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(noon)
+	mapper := &countingMapper{DefaultRESTMapper: apimeta.NewDefaultRESTMapper(nil)}
+	apis := &optionalAPIs{
+		mapper: mapper, clock: clock, recheck: time.Minute,
+		watched: map[schema.GroupVersionKind]bool{}, missed: map[schema.GroupVersionKind]time.Time{},
+	}
+	for _, step := range []struct {
+		after time.Duration
+		asked int
+	}{{0, 1}, {29 * time.Second, 1}, {30 * time.Second, 2}, {31 * time.Second, 2}} {
+		clock.SetTime(noon.Add(step.after))
+		var missing *missingAPIError
+		if err := apis.require(traefikGroups[0].WithKind(middlewareKind), traefik); !errors.As(err, &missing) || missing.product != traefik {
+			t.Errorf("after %s: %v", step.after, err)
+		}
+		if mapper.asked != step.asked {
+			t.Errorf("after %s it has asked %d times, want %d", step.after, mapper.asked, step.asked)
+		}
+	}
+}
+
+// countingMapper knows no kind.
+type countingMapper struct {
+	*apimeta.DefaultRESTMapper
+	asked int
+}
+
+func (m *countingMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*apimeta.RESTMapping, error) {
+	m.asked++
+	return m.DefaultRESTMapper.RESTMapping(kind, versions...)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,10 +121,32 @@ func (r *reconciler) syncSecret(ctx context.Context, s *scope, spec *styrminv1.S
 	if found {
 		applied.SetUID(live.UID)
 	}
-	if err := r.apply(ctx, applied); err != nil {
+	wanted := wantedFields(applied)
+	err = r.apply(ctx, applied)
+	if err == nil && found && withoutSurplus(wanted, applied) {
+		err = r.replace(ctx, applied, wanted, live)
+	}
+	if err != nil {
 		return false, fmt.Errorf("applying Secret %s: %w", key, err)
 	}
 	return true, nil
+}
+
+// withoutSurplus makes a patch of what is wanted of a secret remove the values
+// that someone else added, which an apply leaves, and tells whether there are any.
+func withoutSurplus(wanted map[string]any, applied *unstructured.Unstructured) bool {
+	has, _, _ := unstructured.NestedMap(applied.Object, "data")
+	data, _, _ := unstructured.NestedMap(wanted, "data")
+	if len(has) == len(data) {
+		return false
+	}
+	for key := range has {
+		if _, ok := data[key]; !ok {
+			data[key] = nil
+		}
+	}
+	wanted["data"] = data
+	return true
 }
 
 // desiredSecret is the copy of its source, or the live values with those that

@@ -45,6 +45,18 @@ func TestO2CopiesThatCannotBeChangedAreMadeAnew(t *testing.T) {
 	}
 	copied := isCopied(corev1.SecretTypeOpaque, "one")
 
+	copied.StringData = map[string]string{"foreign": "value"}
+	if err := f.client.Update(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the value that the source has not to go", func() error {
+		if f.exists(copied, f.target, "copy"); copied.Data["foreign"] != nil {
+			return errText("it is there")
+		}
+		return nil
+	})
+	copied = isCopied(corev1.SecretTypeOpaque, "one")
+
 	copied.Immutable = ptr.To(true)
 	if err := f.client.Update(t.Context(), copied); err != nil {
 		t.Fatal(err)

@@ -87,7 +87,8 @@ func SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error
 		},
 		optional: &optionalAPIs{
 			mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(), cache: made,
-			watched: map[schema.GroupVersionKind]bool{},
+			clock: opts.Clock, recheck: opts.RecheckInterval,
+			watched: map[schema.GroupVersionKind]bool{}, missed: map[schema.GroupVersionKind]time.Time{},
 		},
 	}
 	built, err := r.build(mgr, made)

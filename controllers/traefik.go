@@ -67,9 +67,27 @@ func (r *reconciler) reconcileRoutes(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	for _, kind := range []string{ingressRouteKind, middlewareKind} {
-		if err := r.prune(ctx, s, unstructuredList(version.WithKind(kind)), wanted[kind]); err != nil {
-			return err
+	return r.pruneRoutes(ctx, s, version, wanted)
+}
+
+// pruneRoutes removes what the spec no longer has, and all of another group that
+// is served as well: Traefik would go on routing by it.
+func (r *reconciler) pruneRoutes(ctx context.Context, s *scope, current schema.GroupVersion, wanted map[string]map[string]bool) error {
+	for _, version := range traefikGroups {
+		for _, kind := range []string{ingressRouteKind, middlewareKind} {
+			keep := wanted[kind]
+			if version != current {
+				keep = nil
+			}
+			var missing *missingAPIError
+			if err := r.optional.require(version.WithKind(kind), traefik); errors.As(err, &missing) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			if err := r.prune(ctx, s, unstructuredList(version.WithKind(kind)), keep); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
