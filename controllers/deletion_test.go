@@ -6,6 +6,7 @@ package controllers
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -232,18 +233,24 @@ func TestCaseF03NamespaceStuckTerminating(t *testing.T) {
 		if ns.DeletionTimestamp.IsZero() {
 			return errText("it is not")
 		}
-		ns.Status.Conditions = []corev1.NamespaceCondition{{
-			Type: corev1.NamespaceDeletionDiscoveryFailure, Status: corev1.ConditionTrue, Reason: "DiscoveryFailed", Message: "metrics API down",
-		}}
-		return f.client.Status().Update(t.Context(), ns)
-	})
-	eventually(t, "the reason to be the message", func() error {
-		s := f.get().Status
-		if s.Phase != styrminv1.PhaseDeleting || !strings.HasSuffix(s.Message, "is gone: metrics API down") {
-			return fmt.Errorf("it is %s: %s", s.Phase, s.Message)
-		}
 		return nil
 	})
+	for _, c := range []corev1.NamespaceCondition{
+		{Type: corev1.NamespaceFinalizersRemaining, Reason: "SomeFinalizersRemain", Message: "example.test/hold in 1 resource instances"},
+		{Type: corev1.NamespaceDeletionDiscoveryFailure, Reason: "DiscoveryFailed", Message: "metrics API down"},
+	} {
+		ns := &corev1.Namespace{}
+		f.exists(ns, "", f.target)
+		c.Status = corev1.ConditionTrue
+		f.setStatus(ns, func() { ns.Status.Conditions = []corev1.NamespaceCondition{c} })
+		eventually(t, "the reason to be the message", func() error {
+			s := f.get().Status
+			if s.Phase != styrminv1.PhaseDeleting || !strings.HasSuffix(s.Message, "is gone: "+c.Message) {
+				return fmt.Errorf("it is %s: %s", s.Phase, s.Message)
+			}
+			return nil
+		})
+	}
 
 	// Another deployment that wants the namespace waits until it is gone.
 	next := sampleDeployment(f.key.Namespace, "next")
@@ -305,12 +312,21 @@ func TestCaseF05FinalizerConflict(t *testing.T) {
 		})
 		return err
 	}
+	var conflicts atomic.Int32
+	w.after = func(r request, code int) {
+		if r.resource == "styrmindeployments" && code == http.StatusConflict {
+			conflicts.Add(1)
+		}
+	}
 	startOperator(t, w.tapped(apiServer), fast(), nil)
 	simulate(t, apiServer)
 	f.create(d)
 	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
 	f.delete()
 	f.waitGone()
+	if conflicts.Load() == 0 {
+		t.Error("the removal of the finalizer met no conflict")
+	}
 }
 
 // TestO6RemainingObjects: one that was made while the deletion looked is not being

@@ -5,12 +5,13 @@ package controllers
 
 import styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 
-// checkSelectors refuses components whose pods cannot be told apart, and would
-// be waited for in vain. The schema cannot: a Kubernetes label selector is too
-// large for its rules. An empty selector takes every pod of the namespace, which
-// is right for an only component.
+// checkSelectors refuses components whose pods or numbers cannot be told apart,
+// and would be waited for in vain. The schema cannot: a Kubernetes label selector
+// is too large for its rules. An empty selector takes every pod of the namespace,
+// which is right for an only component.
 func checkSelectors(d *styrminv1.StyrminDeployment) error {
 	components := d.Spec.Components
+	bySelector, byValue := map[string]string{}, map[string]string{}
 	for i := range components {
 		selector, err := components[i].PodSelector()
 		if err != nil {
@@ -19,6 +20,16 @@ func checkSelectors(d *styrminv1.StyrminDeployment) error {
 		if selector.Empty() && len(components) > 1 {
 			return invalidSpec("spec.components[%d].selector: that of component %s is empty and takes the pods of the others too; give it matchLabels",
 				i, components[i].Name)
+		}
+		if other, ok := bySelector[selector.String()]; ok {
+			return invalidSpec("spec.components[%d].selector: components %s and %s have the same one; give each its own", i, other, components[i].Name)
+		}
+		bySelector[selector.String()] = components[i].Name
+		if path := components[i].ReplicasValue; path != "" {
+			if other, ok := byValue[path]; ok {
+				return invalidSpec("spec.components[%d].replicasValue: components %s and %s have the same one; give each its own", i, other, components[i].Name)
+			}
+			byValue[path] = components[i].Name
 		}
 	}
 	return nil

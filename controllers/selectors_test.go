@@ -22,6 +22,11 @@ func TestO2SelectorsThatTellNoPodsApartAreRefused(t *testing.T) {
 	odd := styrminv1.ComponentSpec{Name: "odd", Selector: metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Likes"}},
 	}}
+	scaled := func(name string) styrminv1.ComponentSpec {
+		return styrminv1.ComponentSpec{
+			Name: name, ReplicasValue: "replicas", Selector: metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		}
+	}
 	for name, tc := range map[string]struct {
 		components []styrminv1.ComponentSpec
 		want       string
@@ -31,6 +36,14 @@ func TestO2SelectorsThatTellNoPodsApartAreRefused(t *testing.T) {
 		"none, beside another one": {
 			[]styrminv1.ComponentSpec{labelled, empty},
 			"spec.components[1].selector: that of component all is empty and takes the pods of the others too; give it matchLabels",
+		},
+		"the same labels twice": {
+			[]styrminv1.ComponentSpec{labelled, {Name: "other", Selector: labelled.Selector}},
+			"spec.components[1].selector: components server and other have the same one; give each its own",
+		},
+		"the same replicas value twice": {
+			[]styrminv1.ComponentSpec{scaled("server"), scaled("worker")},
+			"spec.components[1].replicasValue: components server and worker have the same one; give each its own",
 		},
 		"an operator that is none": {
 			[]styrminv1.ComponentSpec{labelled, odd},

@@ -44,6 +44,8 @@ type wire struct {
 	requests []request
 	// before is called before a request is sent; an error is the answer instead.
 	before func(request) error
+	// after is called with the answer's status code.
+	after func(request, int)
 }
 
 // tapped returns a config whose clients' requests the wire sees.
@@ -60,7 +62,11 @@ func (w *wire) tapped(config *rest.Config) *rest.Config {
 			w.mu.Lock()
 			w.requests = append(w.requests, seen)
 			w.mu.Unlock()
-			return next.RoundTrip(r)
+			answer, err := next.RoundTrip(r)
+			if w.after != nil && err == nil {
+				w.after(seen, answer.StatusCode)
+			}
+			return answer, err
 		})
 	})
 	return out
