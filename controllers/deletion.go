@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
@@ -71,7 +70,7 @@ func (r *reconciler) reconcileDeletion(ctx context.Context, s *scope) (time.Dura
 			return 0, err
 		}
 		if err != nil {
-			found = removal{waitingFor: err.Error(), since: r.removals.failingSince(s)}
+			found = removal{waitingFor: err.Error(), since: r.removals.since(s)}
 			if s.status.DisplayState == styrminv1.DisplayStateError && !isOverdue(s, r.opts, found) {
 				return 0, err // What blocks it for long is no less true now.
 			}
@@ -141,18 +140,6 @@ func deletingStatus(s *scope) styrminv1.StyrminDeploymentStatus {
 func isOverdue(s *scope, opts Options, found removal) bool {
 	return !found.since.IsZero() && atLeast(found.since, s.now) > s.helmTimeout()+opts.ProgressGrace
 }
-
-// removalErrors remembers since when the steps of deletions have ended in errors:
-// one error late in a deletion does not block it.
-type removalErrors struct{ since sync.Map }
-
-// failingSince returns when the errors began that the newest one goes on with.
-func (e *removalErrors) failingSince(s *scope) time.Time {
-	since, _ := e.since.LoadOrStore(client.ObjectKeyFromObject(s.deployment), s.now)
-	return since.(time.Time)
-}
-
-func (e *removalErrors) forget(key client.ObjectKey) { e.since.Delete(key) }
 
 // waitingStatus says what the deletion waits for. Past the time that a release
 // may take it is displayed as an error, and goes on all the same.

@@ -434,13 +434,13 @@ func TestO6ErrorIsTheMessage(t *testing.T) {
 
 // TestO6OneErrorLateInADeletionBlocksNothing: only errors that last do.
 func TestO6OneErrorLateInADeletionBlocksNothing(t *testing.T) {
-	opts, errs := Options{}.withDefaults(), &removalErrors{}
+	opts, errs := Options{}.withDefaults(), &errorSpells{}
 	at := func(after time.Duration) *scope {
 		return newScope(&styrminv1.StyrminDeployment{ObjectMeta: metav1.ObjectMeta{Name: "shop", DeletionTimestamp: &metav1.Time{Time: noon}}}, noon.Add(after))
 	}
 	overdue := func(after time.Duration) bool {
 		s := at(after)
-		return isOverdue(s, opts, removal{waitingFor: "etcd has no leader", since: errs.failingSince(s)})
+		return isOverdue(s, opts, removal{waitingFor: "etcd has no leader", since: errs.since(s)})
 	}
 	if overdue(time.Hour) {
 		t.Error("one error blocks the deletion")

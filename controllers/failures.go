@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -96,3 +98,15 @@ func isUnservedKind(err error) bool {
 func isUndeclaredField(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed to create typed patch object")
 }
+
+// errorSpells remember since when work on a deployment has ended in errors: one
+// that comes late does not count as all the time before it.
+type errorSpells struct{ began sync.Map }
+
+// since returns when the errors began that the newest one goes on with.
+func (e *errorSpells) since(s *scope) time.Time {
+	began, _ := e.began.LoadOrStore(client.ObjectKeyFromObject(s.deployment), s.now)
+	return began.(time.Time)
+}
+
+func (e *errorSpells) forget(key client.ObjectKey) { e.began.Delete(key) }

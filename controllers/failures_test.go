@@ -122,6 +122,38 @@ func TestO5AnErrorOfTheMomentDecidesNothing(t *testing.T) {
 	}
 }
 
+// TestO3OneErrorLateInAReleaseIsNoFailure: Flux may be making progress, which only
+// the HelmRelease would tell.
+func TestO3OneErrorLateInAReleaseIsNoFailure(t *testing.T) {
+	r := &reconciler{opts: Options{}.withDefaults()}
+	work := func(after time.Duration, err error) *outcome {
+		t.Helper()
+		s := newScope(&styrminv1.StyrminDeployment{}, noon)
+		s.status = startStatus(s)
+		setCondition(&s.status, noon, styrminv1.ConditionHelmReleaseReady, progressing("Running 'install'"))
+		s.now = noon.Add(after)
+		out, _ := r.runPhase(s, styrminv1.ConditionHelmReleaseReady, func() (outcome, error) {
+			return progressing("Running 'install'"), err
+		})
+		return out
+	}
+	away := apierrors.NewInternalError(errors.New("etcd has no leader"))
+	for _, step := range []struct {
+		after  time.Duration
+		err    error
+		failed bool
+	}{
+		{time.Hour, away, false},
+		{time.Hour + time.Minute, nil, false},
+		{2 * time.Hour, away, false},
+		{2*time.Hour + 10*time.Minute, away, true},
+	} {
+		if out := work(step.after, step.err); out.failed != step.failed {
+			t.Errorf("after %s: %+v, want a failure: %t", step.after, out, step.failed)
+		}
+	}
+}
+
 // TestErrorsAreTriedAgainBeforeLong: what was mended is not waited for longer than
 // anything else that only time changes.
 func TestErrorsAreTriedAgainBeforeLong(t *testing.T) {

@@ -53,7 +53,8 @@ type reconciler struct {
 	secrets  secretMemory
 	sources  *copiedSecrets
 	review   *startReview
-	removals removalErrors
+	// removals and releases are errors of deletions, and of work on HelmReleases.
+	removals, releases errorSpells
 }
 
 // Reconcile brings one StyrminDeployment a step further and writes down in its
@@ -64,6 +65,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if apierrors.IsNotFound(err) {
 			forgetDeployment(req.NamespacedName)
 			r.removals.forget(req.NamespacedName)
+			r.releases.forget(req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading the StyrminDeployment: %w", err)
@@ -93,6 +95,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // again, 0 for never.
 func (r *reconciler) reconcileRollout(ctx context.Context, s *scope) (time.Duration, error) {
 	if startsRollout(s.deployment) {
+		r.releases.forget(client.ObjectKeyFromObject(s.deployment))
 		if err := r.writeStatus(ctx, s, startStatus(s)); err != nil {
 			return 0, err
 		}
@@ -174,9 +177,16 @@ func (r *reconciler) runPhase(s *scope, condition string, work func() (outcome, 
 			out = progressing("%s", err)
 		}
 	}
-	if condition != styrminv1.ConditionHelmReleaseReady || err != nil {
-		// A release that Flux works on has a deadline of its own.
-		out = s.withDeadline(out, condition, s.helmTimeout()+r.opts.ProgressGrace)
+	limit := s.helmTimeout() + r.opts.ProgressGrace
+	switch {
+	case condition != styrminv1.ConditionHelmReleaseReady:
+		out = s.withDeadline(out, condition, limit)
+	case err != nil:
+		// A release that Flux works on has a deadline of its own, which an error
+		// hides: only errors that last have one.
+		out = out.withDeadline(r.releases.since(s), s.now, limit)
+	default:
+		r.releases.forget(client.ObjectKeyFromObject(s.deployment))
 	}
 	return &out, err
 }

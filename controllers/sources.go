@@ -30,8 +30,9 @@ type copiedSecrets struct {
 	caches map[string]cache.Cache
 }
 
-// reader returns a reader of the metadata of a namespace's secrets.
-func (w *copiedSecrets) reader(namespace string) (client.Reader, error) {
+// cache returns a cache of the metadata of a namespace's secrets, which the
+// manager may still be starting.
+func (w *copiedSecrets) cache(namespace string) (cache.Cache, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if c := w.caches[namespace]; c != nil {
@@ -59,9 +60,14 @@ func (w *copiedSecrets) reader(namespace string) (client.Reader, error) {
 
 // version identifies the contents of a secret that is copied; empty: there is none.
 func (w *copiedSecrets) version(ctx context.Context, key client.ObjectKey) (string, error) {
-	reader, err := w.reader(key.Namespace)
+	c, err := w.cache(key.Namespace)
 	if err != nil {
 		return "", err
 	}
-	return secretVersion(ctx, promptReader{reader}, key)
+	ctx, cancel := context.WithTimeout(ctx, cacheReadTimeout)
+	defer cancel()
+	if !c.WaitForCacheSync(ctx) {
+		return "", fmt.Errorf("the API server has not let the secrets of %s be listed yet, the operator's log says why", key.Namespace)
+	}
+	return secretVersion(ctx, c, key)
 }
