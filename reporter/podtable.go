@@ -42,7 +42,8 @@ type podNamespace struct {
 	byUID      map[types.UID]*podEntry
 	// sorted holds the entries of byUID by name and UID.
 	sorted []*podEntry
-	// gone holds the UIDs of pods that went since the acknowledged snapshot.
+	// gone holds the UIDs of pods that went since the acknowledged snapshot; none
+	// without one, however long the server is away.
 	gone map[types.UID]struct{}
 	// digest of all rows.
 	digest string
@@ -171,7 +172,7 @@ func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
 	}
 	for _, name := range resend {
 		if namespace := t.namespaces[name]; namespace != nil {
-			namespace.acknowledged = ""
+			namespace.forget()
 		}
 	}
 }
@@ -183,7 +184,7 @@ func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
 func (t *podTable) doubt(reports []namespaceReport) {
 	for i := range reports {
 		if namespace := t.namespaces[reports[i].namespace]; namespace != nil && reports[i].rows != nil {
-			namespace.acknowledged = ""
+			namespace.forget()
 		}
 	}
 }
@@ -191,7 +192,7 @@ func (t *podTable) doubt(reports []namespaceReport) {
 // forget makes the next report tell everything.
 func (t *podTable) forget() {
 	for _, namespace := range t.namespaces {
-		namespace.acknowledged = ""
+		namespace.forget()
 	}
 }
 
@@ -202,6 +203,13 @@ func (t *podTable) size() int {
 		size += len(namespace.sorted)
 	}
 	return size
+}
+
+// forget makes the next report tell the namespace whole, which needs none of what
+// went.
+func (n *podNamespace) forget() {
+	n.acknowledged = ""
+	clear(n.gone)
 }
 
 // forgetVersions makes every row of the namespace be rendered anew.
@@ -279,7 +287,9 @@ func (n *podNamespace) finish(snapshot uint64) {
 				return false
 			}
 			delete(n.byUID, entry.uid)
-			n.gone[entry.uid] = struct{}{}
+			if n.acknowledged != "" {
+				n.gone[entry.uid] = struct{}{}
+			}
 			return true
 		})
 		n.redigest = true

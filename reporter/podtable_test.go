@@ -424,3 +424,29 @@ func TestCaseB06ObjectsOfTheCacheAreOnlyRead(t *testing.T) {
 		t.Errorf("pods (-before +after):\n%s", diff)
 	}
 }
+
+// TestP7AServerThatIsAwayCostsNoMemory: pods that come and go meanwhile are not
+// remembered, since the next report is whole.
+func TestP7AServerThatIsAwayCostsNoMemory(t *testing.T) {
+	table := newPodTable()
+	update := func(pods ...*corev1.Pod) []namespaceReport {
+		t.Helper()
+		if err := table.update(pods, componentIndex{}); err != nil {
+			t.Fatal(err)
+		}
+		return table.report(1 << 20)
+	}
+	stays := testPod("a", "a-0")
+	table.acknowledge(update(stays), nil)
+	for i := range 100 {
+		name := "a-" + strconv.Itoa(i+1)
+		table.doubt(update(stays, testPod("a", name)))
+	}
+	if gone := len(table.namespaces["a"].gone); gone != 0 {
+		t.Errorf("%d pods are remembered", gone)
+	}
+	reports := update(stays)
+	if len(reports) != 1 || reports[0].base != "" || len(reports[0].rows) != 1 {
+		t.Errorf("the next report is %+v", reports)
+	}
+}
