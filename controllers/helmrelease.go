@@ -143,12 +143,20 @@ func stampRetry(s *scope, opts Options, desired, live *helmv2.HelmRelease) {
 	if token == "" {
 		return
 	}
-	request := token
-	if later := live.Annotations[fluxmeta.ReconcileRequestAnnotation]; later != "" && live.Status.LastHandledResetAt == token {
-		request = later // Someone else's, as `flux reconcile` makes and waits for.
-	}
 	desired.Annotations[helmv2.ResetRequestAnnotation] = token
-	desired.Annotations[fluxmeta.ReconcileRequestAnnotation] = request
+	if isAskedByOthers(s, live, token) {
+		return // Leaving out what is not the operator's any more removes nothing.
+	}
+	desired.Annotations[fluxmeta.ReconcileRequestAnnotation] = token
+}
+
+// isAskedByOthers tells whether someone made a request of their own, as `flux
+// reconcile` does, which waits until Flux has handled that very one. Only on an
+// installed release is it left: while one is judged, the operator's own request
+// must be what Flux has handled last.
+func isAskedByOthers(s *scope, live *helmv2.HelmRelease, token string) bool {
+	request := live.Annotations[fluxmeta.ReconcileRequestAnnotation]
+	return request != "" && request != token && live.Status.LastHandledResetAt == token && s.isTrue(styrminv1.ConditionHelmReleaseReady)
 }
 
 // isSameRelease tells whether the specs as written by the operator are equal.

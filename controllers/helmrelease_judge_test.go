@@ -293,14 +293,24 @@ func TestO3ReleaseOutcome(t *testing.T) {
 }
 
 // TestE04SomeoneElsesRequestStays: `flux reconcile` waits until Flux has handled
-// the very request that it made.
+// the very request that it made. While a release is judged, it has to wait.
 func TestE04SomeoneElsesRequestStays(t *testing.T) {
-	for name, tc := range map[string]struct{ handled, want string }{
-		"Flux has begun on the operator's":     {"i-2/2", "by hand"},
-		"Flux has not begun on the operator's": {"", "i-2/2"},
+	own := map[string]string{helmv2.ResetRequestAnnotation: "i-2/2", fluxmeta.ReconcileRequestAnnotation: "i-2/2"}
+	for name, tc := range map[string]struct {
+		handled string
+		status  metav1.ConditionStatus
+		reason  string
+		want    map[string]string
+	}{
+		"the release is installed": {
+			"i-2/2", metav1.ConditionTrue, styrminv1.ReasonSucceeded, map[string]string{helmv2.ResetRequestAnnotation: "i-2/2"},
+		},
+		"Flux has not begun on the operator's": {"", metav1.ConditionTrue, styrminv1.ReasonSucceeded, own},
+		"the release is on its way":            {"i-2/2", metav1.ConditionUnknown, styrminv1.ReasonProgressing, own},
+		"the release has failed":               {"i-2/2", metav1.ConditionFalse, styrminv1.ReasonHelmFailed, own},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &styrminv1.StyrminDeployment{}
+			d := &styrminv1.StyrminDeployment{Status: statusWith(tc.status, tc.reason, "", noon)}
 			d.Generation, d.Spec.InstanceID = 2, "i-2"
 			live := releaseAt(1, 1, 1, condition(fluxmeta.ReadyCondition, metav1.ConditionTrue, 1, "InstallSucceeded", "ok"))
 			live.Annotations[styrminv1.AnnotationRollout] = "i-2/2"
@@ -309,8 +319,7 @@ func TestE04SomeoneElsesRequestStays(t *testing.T) {
 			live.Status.LastHandledResetAt = tc.handled
 			desired := &helmv2.HelmRelease{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{}}}
 			stampRetry(newScope(d, noon), Options{}.withDefaults(), desired, live)
-			want := map[string]string{helmv2.ResetRequestAnnotation: "i-2/2", fluxmeta.ReconcileRequestAnnotation: tc.want}
-			if diff := cmp.Diff(want, desired.Annotations); diff != "" {
+			if diff := cmp.Diff(tc.want, desired.Annotations); diff != "" {
 				t.Errorf("annotations differ (-want +got):\n%s", diff)
 			}
 		})

@@ -110,6 +110,10 @@ func setValue(values map[string]any, path []string, value any) error {
 		}
 		values = inner
 	}
-	values[path[len(path)-1]] = value
+	last := path[len(path)-1]
+	if _, isMap := values[last].(map[string]any); isMap {
+		return fmt.Errorf("%s is a map in helmRelease.values, or holds the value of another component", strings.Join(path, "."))
+	}
+	values[last] = value
 	return nil
 }

@@ -182,6 +182,14 @@ func TestO4PodFailures(t *testing.T) {
 			},
 			want: []string{"new/app keeps crashing", "set-1/app keeps crashing"},
 		},
+		"a StatefulSet that went back waits for its broken pod, which is no older": {
+			workloads: []workload{{kind: kindStatefulSet, name: "set", revision: "set-a"}},
+			pods: []corev1.Pod{
+				pod("set-0", true, ofRevision("StatefulSet", "set", "set-a", 0, nil)),
+				pod("set-1", false, ofRevision("StatefulSet", "set", "set-b", time.Minute, waitingFor(reasonCrashLoopBackOff, ""))),
+			},
+			want: []string{"set-1/app keeps crashing"},
+		},
 		"a newest revision that has no pod yet supersedes nothing": {
 			workloads: []workload{{kind: kindStatefulSet, name: "set", revision: "set-b"}},
 			pods:      []corev1.Pod{pod("set-0", false, ofRevision("StatefulSet", "set", "set-a", 0, waitingFor(reasonCrashLoopBackOff, "")))},

@@ -63,7 +63,9 @@ func (r *reconciler) observeReadiness(ctx context.Context, s *scope, p progress)
 		r.findAutoscalers(ctx, s.namespace, workloads)
 	}
 	if failsInTwoRevisions(pods.Items, s.now, r.opts.SettleTime) {
-		r.findRevisions(ctx, s.namespace, workloads)
+		if err := r.findRevisions(ctx, s.namespace, workloads); err != nil {
+			return readiness{}, err
+		}
 	}
 	return judgeReadiness(s, r.opts, workloads, pods.Items, p), nil
 }

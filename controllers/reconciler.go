@@ -88,14 +88,16 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if errors.As(err, &outdated) {
 		return ctrl.Result{RequeueAfter: r.opts.RecheckInterval}, r.reportOutdated(ctx, s, outdated)
 	}
-	return ctrl.Result{RequeueAfter: after}, err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: after}, nil
 }
 
 // reconcileRollout works on what the spec asks for. It returns when to look
 // again, 0 for never.
 func (r *reconciler) reconcileRollout(ctx context.Context, s *scope) (time.Duration, error) {
 	if startsRollout(s.deployment) {
-		r.releases.forget(client.ObjectKeyFromObject(s.deployment))
 		if err := r.writeStatus(ctx, s, startStatus(s)); err != nil {
 			return 0, err
 		}
@@ -139,6 +141,7 @@ func (r *reconciler) workThrough(ctx context.Context, s *scope) (o observation, 
 		return r.reconcilePrerequisites(ctx, s)
 	})
 	if err != nil || !o.prerequisites.done() {
+		r.releases.forget(client.ObjectKeyFromObject(s.deployment)) // It is not at the release.
 		return o, false, err
 	}
 	o.release, err = r.runPhase(s, styrminv1.ConditionHelmReleaseReady, func() (out outcome, err error) {

@@ -123,8 +123,11 @@ func (r *reconciler) syncSecret(ctx context.Context, s *scope, spec *styrminv1.S
 	}
 	wanted := wantedFields(applied)
 	err = r.apply(ctx, applied)
-	if err == nil && found && withoutSurplus(wanted, applied) {
-		err = r.replace(ctx, applied, wanted, live)
+	if err == nil && found && spec.FromSecret != nil {
+		if surplus := surplusValues(applied, desired); len(surplus) > 0 {
+			wanted["data"] = surplus
+			err = r.replace(ctx, applied, wanted, live)
+		}
 	}
 	if err != nil {
 		return false, fmt.Errorf("applying Secret %s: %w", key, err)
@@ -132,21 +135,17 @@ func (r *reconciler) syncSecret(ctx context.Context, s *scope, spec *styrminv1.S
 	return true, nil
 }
 
-// withoutSurplus makes a patch of what is wanted of a secret remove the values
-// that someone else added, which an apply leaves, and tells whether there are any.
-func withoutSurplus(wanted map[string]any, applied *unstructured.Unstructured) bool {
-	has, _, _ := unstructured.NestedMap(applied.Object, "data")
-	data, _, _ := unstructured.NestedMap(wanted, "data")
-	if len(has) == len(data) {
-		return false
-	}
-	for key := range has {
-		if _, ok := data[key]; !ok {
-			data[key] = nil
+// surplusValues returns the values that someone else added to a copy, which an
+// apply leaves, as a merge patch has them that removes them.
+func surplusValues(applied *unstructured.Unstructured, desired *corev1.Secret) map[string]any {
+	surplus := map[string]any{}
+	data, _, _ := unstructured.NestedMap(applied.Object, "data")
+	for key := range data {
+		if _, ok := desired.Data[key]; !ok {
+			surplus[key] = nil
 		}
 	}
-	wanted["data"] = data
-	return true
+	return surplus
 }
 
 // desiredSecret is the copy of its source, or the live values with those that

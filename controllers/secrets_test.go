@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,18 +46,6 @@ func TestO2CopiesThatCannotBeChangedAreMadeAnew(t *testing.T) {
 	}
 	copied := isCopied(corev1.SecretTypeOpaque, "one")
 
-	copied.StringData = map[string]string{"foreign": "value"}
-	if err := f.client.Update(t.Context(), copied); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the value that the source has not to go", func() error {
-		if f.exists(copied, f.target, "copy"); copied.Data["foreign"] != nil {
-			return errText("it is there")
-		}
-		return nil
-	})
-	copied = isCopied(corev1.SecretTypeOpaque, "one")
-
 	copied.Immutable = ptr.To(true)
 	if err := f.client.Update(t.Context(), copied); err != nil {
 		t.Fatal(err)
@@ -76,6 +65,37 @@ func TestO2CopiesThatCannotBeChangedAreMadeAnew(t *testing.T) {
 	}
 	isCopied(corev1.SecretTypeBasicAuth, "three")
 	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+}
+
+// TestO2ValuesAddedToACopyAreRemoved, of a source without values, too.
+func TestO2ValuesAddedToACopyAreRemoved(t *testing.T) {
+	startOperator(t, apiServer, fast(), nil)
+	simulate(t, apiServer)
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	for name, values := range map[string]map[string]string{"full": {"password": "one"}, "empty": nil} {
+		source := &corev1.Secret{StringData: values}
+		source.Namespace, source.Name = f.key.Namespace, "source-of-"+name
+		if err := f.client.Create(t.Context(), source); err != nil {
+			t.Fatal(err)
+		}
+		d.Spec.Secrets = append(d.Spec.Secrets, styrminv1.SecretSpec{Name: name, FromSecret: &styrminv1.SecretReference{Name: source.Name}})
+	}
+	f.create(d)
+	f.waitFor("i-1", styrminv1.PhaseReady, styrminv1.DisplayStateRunning)
+	for name, values := range map[string]int{"full": 1, "empty": 0} {
+		copied := &corev1.Secret{}
+		f.exists(copied, f.target, name)
+		copied.StringData = map[string]string{"foreign": "value"}
+		if err := f.client.Update(t.Context(), copied); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the value that the source of "+name+" has not to go", func() error {
+			if f.exists(copied, f.target, name); len(copied.Data) != values || copied.Data["foreign"] != nil {
+				return fmt.Errorf("there are %d values", len(copied.Data))
+			}
+			return nil
+		})
+	}
 }
 
 // TestO7ObjectsOfOursOnTheirWayOutAreMadeAnew: what someone deleted and something

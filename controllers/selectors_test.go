@@ -37,9 +37,12 @@ func TestO2SelectorsThatTellNoPodsApartAreRefused(t *testing.T) {
 			[]styrminv1.ComponentSpec{labelled, empty},
 			"spec.components[1].selector: that of component all is empty and takes the pods of the others too; give it matchLabels",
 		},
+		"the same labels twice, of which the chart alone says how many": {
+			[]styrminv1.ComponentSpec{labelled, {Name: "other", Selector: labelled.Selector}}, "",
+		},
 		"the same labels twice": {
-			[]styrminv1.ComponentSpec{labelled, {Name: "other", Selector: labelled.Selector}},
-			"spec.components[1].selector: components server and other have the same one; give each its own",
+			[]styrminv1.ComponentSpec{labelled, {Name: "other", ReplicasValue: "replicas", Selector: labelled.Selector}},
+			"spec.components[1].selector: components server and other have the same one, and would each count the other's replicas; give each its own",
 		},
 		"the same replicas value twice": {
 			[]styrminv1.ComponentSpec{scaled("server"), scaled("worker")},

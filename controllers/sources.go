@@ -69,5 +69,5 @@ func (w *copiedSecrets) version(ctx context.Context, key client.ObjectKey) (stri
 	if !c.WaitForCacheSync(ctx) {
 		return "", fmt.Errorf("the API server has not let the secrets of %s be listed yet, the operator's log says why", key.Namespace)
 	}
-	return secretVersion(ctx, c, key)
+	return secretVersion(ctx, promptReader{c}, key)
 }

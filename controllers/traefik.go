@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -85,8 +86,9 @@ func (r *reconciler) pruneRoutes(ctx context.Context, s *scope, current schema.G
 			} else if err != nil {
 				return err
 			}
-			if err := r.prune(ctx, s, unstructuredList(version.WithKind(kind)), keep); err != nil {
-				return err
+			err := r.prune(ctx, s, unstructuredList(version.WithKind(kind)), keep)
+			if err != nil && (version == current || !apierrors.IsTimeout(err)) {
+				return err // A group that does not matter may be one that cannot be listed.
 			}
 		}
 	}

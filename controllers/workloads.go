@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -29,6 +30,7 @@ const (
 // workload is what readiness needs of a Deployment, StatefulSet or DaemonSet.
 type workload struct {
 	kind, name string
+	uid        types.UID
 	// podLabels are those of its pod template.
 	podLabels labels.Set
 	// declared is how many pods it is told to run, observed how many it has.
@@ -89,7 +91,7 @@ func (r *reconciler) listWorkloads(ctx context.Context, namespace string) ([]wor
 			return err
 		}
 		workloads = append(workloads, workload{
-			kind: kind, name: obj.GetName(), podLabels: template.Labels,
+			kind: kind, name: obj.GetName(), uid: obj.GetUID(), podLabels: template.Labels,
 			declared: declared, observed: observed, state: state.Status, message: state.Message,
 		})
 		return nil
@@ -106,9 +108,7 @@ func (r *reconciler) listWorkloads(ctx context.Context, namespace string) ([]wor
 		if err := add(d, kindStatefulSet, &d.Spec.Template, replicas(d.Spec.Replicas), d.Status.Replicas); err != nil {
 			return nil, err
 		}
-		if d.Status.ObservedGeneration == d.Generation {
-			workloads[len(workloads)-1].revision = d.Status.UpdateRevision
-		}
+		workloads[len(workloads)-1].revision = d.Status.UpdateRevision
 	}
 	for i := range daemonSets.Items {
 		d := &daemonSets.Items[i]
