@@ -45,6 +45,7 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 	@KUBEBUILDER_ASSETS="$$(bin/localcluster assets)"; \
 	export KUBEBUILDER_ASSETS LOCALCLUSTER="$(CURDIR)/bin/localcluster"; \
 	export KUBE_CACHE_MUTATION_DETECTOR=true; \
+	export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=1m; \
 	echo "Testing the local cluster"; \
 	$(GO) -C hack/localcluster test -race -p 1 -timeout 30m $(TESTARGS) ./...; \
 	compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v initdb >/dev/null || \

@@ -60,7 +60,7 @@ func TestO6OrderOfADeletion(t *testing.T) {
 	before := len(w.writes(f.key.Namespace, f.target))
 	f.delete()
 	f.waitGone()
-	writes := w.writes(f.key.Namespace, f.target)[before:]
+	writes := w.writesFrom(before, f.key.Namespace, f.target)
 	checkRemovalOrder(t, writes)
 
 	var phases []string

@@ -38,7 +38,7 @@ func TestCaseH04OnlyTheLeaderWrites(t *testing.T) {
 		Scheme: scheme, Cache: cache.Options{ByObject: CacheByObject()}, Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller:     config.Controller{SkipNameValidation: ptr.To(true)},
 		LeaderElection: true, LeaderElectionNamespace: lease.Namespace, LeaderElectionID: lease.Name,
-		RetryPeriod: ptr.To(100 * time.Millisecond), RenewDeadline: ptr.To(10 * time.Second), LeaseDuration: ptr.To(15 * time.Second),
+		RetryPeriod: ptr.To(100 * time.Millisecond), RenewDeadline: ptr.To(40 * time.Second), LeaseDuration: ptr.To(time.Minute),
 		LeaderElectionReleaseOnCancel: true,
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -153,15 +154,10 @@ func TestE07ChartThatIsNotThere(t *testing.T) {
 // TestCaseH02MissingPermissionIsNotReady: a kind that may not be listed keeps
 // the operator from being ready, until it may.
 func TestCaseH02MissingPermissionIsNotReady(t *testing.T) {
-	config, role := restricted(t)
+	config, role := restricted(t, func(rule *rbacv1.PolicyRule) {
+		rule.Resources = slices.DeleteFunc(rule.Resources, func(r string) bool { return r == "services" })
+	})
 	admin := newClient(t, apiServer)
-	all := role.DeepCopy().Rules
-	for i := range role.Rules {
-		role.Rules[i].Resources = slices.DeleteFunc(role.Rules[i].Resources, func(r string) bool { return r == "services" })
-	}
-	if err := admin.Update(t.Context(), role); err != nil {
-		t.Fatal(err)
-	}
 	mgr := newManager(t, config, nil, nil)
 	made, err := newMadeCache(mgr)
 	if err != nil {
@@ -179,7 +175,7 @@ func TestCaseH02MissingPermissionIsNotReady(t *testing.T) {
 		}
 		return nil
 	})
-	role.Rules = all
+	role.Rules = shippedRole(t).Rules
 	if err := admin.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}

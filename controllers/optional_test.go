@@ -49,7 +49,7 @@ func readCRDs(t *testing.T, folder, pattern string) []*apiextensionsv1.CustomRes
 
 func installCRDs(t *testing.T, config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: time.Minute}); err != nil {
 		t.Fatalf("installing CustomResourceDefinitions: %v", err)
 	}
 }

@@ -80,11 +80,15 @@ func permissionName(verb, resource, group string) string {
 }
 
 // restricted returns a config of a user that has the shipped role and no more,
-// and that role as it is in the cluster.
-func restricted(t *testing.T) (*rest.Config, *rbacv1.ClusterRole) {
+// and that role as it is in the cluster. reduce may take from its rules: the API
+// server learns of a later change with a delay.
+func restricted(t *testing.T, reduce func(*rbacv1.PolicyRule)) (*rest.Config, *rbacv1.ClusterRole) {
 	t.Helper()
 	admin := newClient(t, apiServer)
 	role := shippedRole(t)
+	for i := range role.Rules {
+		reduce(&role.Rules[i])
+	}
 	role.Name = "shipped"
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "shipped"},
@@ -115,7 +119,7 @@ func restricted(t *testing.T) (*rest.Config, *rbacv1.ClusterRole) {
 // used, which proves that it has no more.
 func TestCaseH02ShippedRole(t *testing.T) {
 	w := &wire{}
-	config, _ := restricted(t)
+	config, _ := restricted(t, func(*rbacv1.PolicyRule) {})
 	startOperator(t, w.tapped(config), fast(), nil)
 	simulate(t, apiServer)
 	f, d := newFixture(t, newClient(t, apiServer), "shop")
@@ -183,21 +187,15 @@ func TestCaseH02ReviewKnowsTheRole(t *testing.T) {
 // TestCaseH02MissingPermissionsAreNamed: each by its verb and resource, until the
 // role has it.
 func TestCaseH02MissingPermissionsAreNamed(t *testing.T) {
-	config, role := restricted(t)
-	admin := newClient(t, apiServer)
-	all := role.DeepCopy().Rules
-	for i := range role.Rules {
-		rule := &role.Rules[i]
+	config, role := restricted(t, func(rule *rbacv1.PolicyRule) {
 		if slices.Contains(rule.Resources, "services") {
 			rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool { return verb == "patch" })
 		}
 		if slices.Contains(rule.Resources, "styrmindeployments/status") {
 			rule.Verbs = []string{"get"}
 		}
-	}
-	if err := admin.Update(t.Context(), role); err != nil {
-		t.Fatal(err)
-	}
+	})
+	admin := newClient(t, apiServer)
 	mgr := newManager(t, config, nil, nil)
 	review := &startReview{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), cache: mgr.GetCache(),
@@ -223,7 +221,7 @@ func TestCaseH02MissingPermissionsAreNamed(t *testing.T) {
 	if got := testutil.ToFloat64(startProblems); got != 4 {
 		t.Errorf("%v problems are counted, want 4", got)
 	}
-	role.Rules = all
+	role.Rules = shippedRole(t).Rules
 	if err := admin.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
@@ -233,17 +231,12 @@ func TestCaseH02MissingPermissionsAreNamed(t *testing.T) {
 // TestCaseH02AnOptionalKindThatMayNotBeListed does not leave a deployment without
 // a word, though its cache never syncs.
 func TestCaseH02AnOptionalKindThatMayNotBeListed(t *testing.T) {
-	config, role := restricted(t)
-	for i := range role.Rules {
-		rule := &role.Rules[i]
+	config, _ := restricted(t, func(rule *rbacv1.PolicyRule) {
 		if slices.Contains(rule.Resources, "helmreleases") {
 			rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool { return verb == "list" || verb == "watch" })
 		}
-	}
+	})
 	f, d := newFixture(t, newClient(t, apiServer), "shop")
-	if err := f.client.Update(t.Context(), role); err != nil {
-		t.Fatal(err)
-	}
 	startOperator(t, config, fast(), nil)
 	f.create(d)
 	eventually(t, "the status to say why nothing goes on", func() error {

@@ -77,7 +77,9 @@ func startAPIServer(crds ...string) (*envtest.Environment, *rest.Config, error) 
 		return nil, nil, fmt.Errorf("KUBEBUILDER_ASSETS is not set: it must name a folder with etcd and kube-apiserver; " +
 			"`make test` builds them and sets it")
 	}
-	environment := &envtest.Environment{CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true}
+	environment := &envtest.Environment{
+		CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: time.Minute},
+	}
 	config, err := environment.Start()
 	if err != nil {
 		return nil, nil, fmt.Errorf("starting the API server: %w", err)

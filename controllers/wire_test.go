@@ -25,6 +25,8 @@ type request struct {
 	// applies: the write is a server-side apply.
 	applies bool
 	body    []byte
+	// refused: it met a newer object, and changed nothing.
+	refused bool
 }
 
 // String is the request as an RBAC rule would name it, and the object.
@@ -60,9 +62,15 @@ func (w *wire) tapped(config *rest.Config) *rest.Config {
 				}
 			}
 			w.mu.Lock()
+			position := len(w.requests)
 			w.requests = append(w.requests, seen)
 			w.mu.Unlock()
 			answer, err := next.RoundTrip(r)
+			if err == nil && answer.StatusCode == http.StatusConflict {
+				w.mu.Lock()
+				w.requests[position].refused = true
+				w.mu.Unlock()
+			}
 			if w.after != nil && err == nil {
 				w.after(seen, answer.StatusCode)
 			}
@@ -91,6 +99,12 @@ func (w *wire) writes(namespaces ...string) []request {
 	return w.all(func(r request) bool {
 		return r.isWrite() && (slices.Contains(namespaces, r.namespace) || slices.Contains(namespaces, r.name))
 	})
+}
+
+// writesFrom returns those from a position on that changed something. One under
+// way when the position was taken may still have been refused.
+func (w *wire) writesFrom(position int, namespaces ...string) []request {
+	return slices.DeleteFunc(w.writes(namespaces...)[position:], func(r request) bool { return r.refused })
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -42,6 +42,7 @@ func TestW3ATokenThatIsRefusedMayBeMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wantResult(task, "SUCCEEDED", "")
+	s.wantRuns(h, task, false) // It is counted before it ends.
 	if got := testutil.ToFloat64(h.metrics.tasks.WithLabelValues("CREATE", "ended")); got != 1 {
 		t.Errorf("%v flows are counted, want 1", got)
 	}

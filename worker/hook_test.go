@@ -6,6 +6,8 @@ package worker
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,15 @@ import (
 // whether the server component is to run. The returned function ends that.
 func (s *stage) history() func() []string {
 	s.Helper()
+	version := func(object *styrminv1.StyrminDeployment) int64 {
+		number, err := strconv.ParseInt(object.ResourceVersion, 10, 64)
+		if err != nil {
+			s.Error(err)
+		}
+		return number
+	}
+	// A watch begins with what its cache has, which may be older.
+	began := version(s.object())
 	ctx, cancel := context.WithCancel(s.Context())
 	watcher, err := s.cluster.Watch(ctx, &styrminv1.StyrminDeploymentList{}, client.InNamespace("styrmin"),
 		client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", s.key().Name)})
@@ -27,16 +38,24 @@ func (s *stage) history() func() []string {
 		s.Fatal(err)
 	}
 	var written []string
+	var seen atomic.Int64
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for event := range watcher.ResultChan() {
-			if object, ok := event.Object.(*styrminv1.StyrminDeployment); ok {
+			if object, ok := event.Object.(*styrminv1.StyrminDeployment); ok && version(object) >= began {
+				seen.Store(version(object))
 				written = append(written, fmt.Sprintf("%s running: %t", object.Spec.Version, object.Spec.Components[0].IsRunning()))
 			}
 		}
 	}()
 	return func() []string {
+		s.eventually("the watch has seen the last write", func() error {
+			if now := s.object(); now != nil && seen.Load() < version(now) {
+				return fmt.Errorf("it has seen %d", seen.Load())
+			}
+			return nil
+		})
 		cancel()
 		watcher.Stop()
 		<-done

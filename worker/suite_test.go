@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -60,6 +61,7 @@ func startSuite(t *testing.T) {
 		suite.env = &envtest.Environment{
 			CRDDirectoryPaths:     []string{filepath.Join("..", "config", "crd", "bases")},
 			ErrorIfCRDPathMissing: true,
+			CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: time.Minute},
 		}
 		suite.config, suite.err = suite.env.Start()
 		if suite.err == nil {

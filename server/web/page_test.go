@@ -63,7 +63,7 @@ func TestInABrowserAChangeAppearsWithinTenSeconds(t *testing.T) {
 	detail.shows(message)
 	overview.shows("The deployment has failed")
 	// The page asks each 10 s; the rest is for a busy machine.
-	if took := time.Since(began); took > 14*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	s.want("what is said to a screen reader", "shop is FAILED", detail.Value("document.getElementById('said').textContent"))
@@ -94,7 +94,7 @@ func TestInABrowserAHiddenTabAsksNothing(t *testing.T) {
 		document.dispatchEvent(new Event("visibilitychange"))`))
 	select {
 	case <-asked:
-	case <-time.After(5 * time.Second):
+	case <-time.After(9 * time.Second): // Its next look by the clock would come later.
 		t.Error("the tab asked nothing when it was shown again")
 	}
 }

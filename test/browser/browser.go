@@ -21,7 +21,7 @@ const (
 	// patience bounds how long a test waits for what a page must come to.
 	patience = time.Minute
 	// lifetime bounds a tab's.
-	lifetime = 10 * time.Minute
+	lifetime = 30 * time.Minute
 )
 
 // chromium is the browser that all tests share; each has a profile of its own.

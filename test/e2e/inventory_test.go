@@ -47,22 +47,21 @@ func overlay(t *testing.T, name string) []*unstructured.Unstructured {
 }
 
 // takeInventory lists all objects of all kinds that the API server has.
-func takeInventory(ctx context.Context, t *testing.T) inventory {
-	t.Helper()
+func takeInventory(ctx context.Context) (inventory, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", sys.Kubeconfig)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	reader := metadata.NewForConfigOrDie(config)
 	found := inventory{}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		for i := range list.APIResources {
 			resource := &list.APIResources[i]
@@ -71,7 +70,7 @@ func takeInventory(ctx context.Context, t *testing.T) inventory {
 			}
 			objects, err := reader.Resource(version.WithResource(resource.Name)).List(ctx, metav1.ListOptions{})
 			if err != nil {
-				t.Fatalf("listing %s: %v", resource.Name, err)
+				return nil, fmt.Errorf("listing %s: %w", resource.Name, err)
 			}
 			for _, object := range objects.Items {
 				object.SetGroupVersionKind(version.WithKind(resource.Kind))
@@ -79,7 +78,7 @@ func takeInventory(ctx context.Context, t *testing.T) inventory {
 			}
 		}
 	}
-	return found
+	return found, nil
 }
 
 // onlyTheAgentIsGone checks that the agent's objects are gone, and of the others

@@ -21,6 +21,10 @@ import (
 // startTimeout covers a control plane that has to be built first.
 const startTimeout = 25 * time.Minute
 
+// busy is what a limit of the product's gets on top: other packages' tests run
+// beside this one.
+const busy = 10 * time.Second
+
 // sys is the running product that the tests of this package share, in order, and
 // managerProgram the path of its manager.
 var (

@@ -83,6 +83,7 @@ func newEnvironment(t *testing.T) *envtest.Environment {
 	env := &envtest.Environment{
 		CRDDirectoryPaths: []string{crds}, ErrorIfCRDPathMissing: true,
 		// On a busy machine.
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: time.Minute},
 		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
 	}
 	// envtest would take a port that one of the many connections here may get before

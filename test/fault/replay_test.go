@@ -40,6 +40,7 @@ func TestP4ReportsAreReorderedAndReplayed(t *testing.T) {
 	}
 
 	agent.stop()
+	s.gateway.settle()
 	before, err := look(t.Context(), s.server, s.namespace)
 	s.must(err)
 	forwards := s.gateway.reports()

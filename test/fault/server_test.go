@@ -5,6 +5,7 @@ package fault
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"syscall"
@@ -69,7 +70,7 @@ func TestP5WhatTheServerAnswersIsNotAlwaysAnAnswer(t *testing.T) {
 // halfAnswers lets reports pass and cuts their answers in the middle.
 func halfAnswers(g *gateway) harm {
 	return func(w http.ResponseWriter, r *http.Request, report *report) {
-		if err := g.pass(r.Context(), report); err != nil {
+		if err := g.pass(context.WithoutCancel(r.Context()), report); err != nil {
 			g.t.Errorf("The server does not answer: %v", err)
 			return
 		}
@@ -81,7 +82,7 @@ func halfAnswers(g *gateway) harm {
 // waits.
 func lateAnswers(g *gateway) harm {
 	return func(_ http.ResponseWriter, r *http.Request, report *report) {
-		if err := g.pass(r.Context(), report); err != nil {
+		if err := g.pass(context.WithoutCancel(r.Context()), report); err != nil {
 			g.t.Errorf("The server does not answer: %v", err)
 		}
 		<-r.Context().Done()

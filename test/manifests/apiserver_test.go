@@ -30,6 +30,7 @@ import (
 var apiServer = &envtest.Environment{
 	CRDDirectoryPaths:     []string{"testdata/monitoring", filepath.Join(repository, "config/crd/bases")},
 	ErrorIfCRDPathMissing: true,
+	CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: time.Minute},
 }
 
 // startAPIServer starts the API server once and returns a client with all rights.

@@ -25,6 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/styrmin/styrmin/test/system"
 )
 
 // adminToken is what the server's Secret holds.
@@ -138,9 +140,9 @@ func startAgent(t *testing.T, objects []*unstructured.Unstructured, options podO
 	if err != nil {
 		t.Fatal(err)
 	}
-	probes := FreeAddress(t)
+	probes := freeAddress(t)
 	options.env = append(options.env, "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port)
-	options.args = append(options.args, "--health-probe-bind-address="+probes, "--metrics-bind-address="+FreeAddress(t))
+	options.args = append(options.args, "--health-probe-bind-address="+probes, "--metrics-bind-address="+freeAddress(t))
 	agent := startPod(t, objects, options)
 	readiness := deployment.Spec.Template.Spec.Containers[0].ReadinessProbe
 	eventually(t, "the agent is ready", func(ctx context.Context) error {
@@ -168,14 +170,14 @@ func servedAddress(log string) string {
 	return ""
 }
 
-func FreeAddress(t *testing.T) string {
+// freeAddress returns an address that nothing else on this machine takes by itself.
+func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	address, err := system.FreeAddress(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return address
 }
 
 // writeFiles writes files as a Secret's volume has them, for all to read.
