@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -151,6 +153,35 @@ func TestO3OneErrorLateInAReleaseIsNoFailure(t *testing.T) {
 		if out := work(step.after, step.err); out.failed != step.failed {
 			t.Errorf("after %s: %+v, want a failure: %t", step.after, out, step.failed)
 		}
+	}
+}
+
+// TestO3ANewRolloutHasErrorsOfItsOwn: those of the rollout before do not shorten
+// its time.
+func TestO3ANewRolloutHasErrorsOfItsOwn(t *testing.T) {
+	w := &wire{}
+	var refused atomic.Bool
+	w.before = func(r request) error {
+		if refused.Load() && r.resource == "helmreleases" && r.isWrite() {
+			return errText("the webhook says no")
+		}
+		return nil
+	}
+	opts := fast()
+	opts.ProgressGrace = time.Nanosecond
+	startOperator(t, w.tapped(apiServer), opts, nil)
+	simulate(t, apiServer)
+	f, d := newFixture(t, newClient(t, apiServer), "shop")
+	d.Spec.HelmRelease.Timeout = &metav1.Duration{Duration: 3 * time.Second}
+	refused.Store(true)
+	f.create(d)
+	f.waitFor("i-1", styrminv1.PhaseFailed, styrminv1.DisplayStateError)
+	f.roll("i-2", func(*styrminv1.StyrminDeploymentSpec) {})
+	got := f.waitFor("i-2", styrminv1.PhaseFailed, styrminv1.DisplayStateError)
+	begun := apimeta.FindStatusCondition(got.Status.Conditions, styrminv1.ConditionPrerequisitesReady).LastTransitionTime
+	failed := apimeta.FindStatusCondition(got.Status.Conditions, styrminv1.ConditionHelmReleaseReady).LastTransitionTime
+	if took := failed.Sub(begun.Time); took < 2*time.Second {
+		t.Errorf("the second rollout failed after %s", took)
 	}
 }
 

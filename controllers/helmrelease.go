@@ -151,12 +151,14 @@ func stampRetry(s *scope, opts Options, desired, live *helmv2.HelmRelease) {
 }
 
 // isAskedByOthers tells whether someone made a request of their own, as `flux
-// reconcile` does, which waits until Flux has handled that very one. Only on an
-// installed release is it left: while one is judged, the operator's own request
-// must be what Flux has handled last.
+// reconcile` does, which waits until Flux has handled that very one. It is left
+// once Flux has ended the try that the operator asked for, by a verdict on the
+// release.
 func isAskedByOthers(s *scope, live *helmv2.HelmRelease, token string) bool {
 	request := live.Annotations[fluxmeta.ReconcileRequestAnnotation]
-	return request != "" && request != token && live.Status.LastHandledResetAt == token && s.isTrue(styrminv1.ConditionHelmReleaseReady)
+	verdict := s.condition(styrminv1.ConditionHelmReleaseReady)
+	return request != "" && request != token && live.Status.LastHandledResetAt == token &&
+		verdict != nil && (verdict.Status == metav1.ConditionTrue || verdict.Reason == styrminv1.ReasonHelmFailed)
 }
 
 // isSameRelease tells whether the specs as written by the operator are equal.

@@ -147,15 +147,15 @@ func latestRelease(hr *helmv2.HelmRelease) *helmv2.Snapshot {
 
 // isAskedToRetry tells whether a request to start over is not handled yet. Flux
 // notes the reset when it begins, and the reconcile request, which has the same
-// value, when it ends. Another request that came later ends it just as well.
+// value, when it ends. Once the request is another one, which is left to be where
+// the operator's try has ended, only the reset tells.
 func isAskedToRetry(hr *helmv2.HelmRelease) bool {
 	reset := hr.Annotations[helmv2.ResetRequestAnnotation]
 	if reset == "" {
 		return false
 	}
-	handled := hr.Status.LastHandledReconcileAt
-	return hr.Status.LastHandledResetAt != reset ||
-		(handled != reset && handled != hr.Annotations[fluxmeta.ReconcileRequestAnnotation])
+	isOwn := hr.Annotations[fluxmeta.ReconcileRequestAnnotation] == reset
+	return hr.Status.LastHandledResetAt != reset || (isOwn && hr.Status.LastHandledReconcileAt != reset)
 }
 
 // failureMessage is Helm's own error, which Released holds: Ready may say that

@@ -293,7 +293,8 @@ func TestO3ReleaseOutcome(t *testing.T) {
 }
 
 // TestE04SomeoneElsesRequestStays: `flux reconcile` waits until Flux has handled
-// the very request that it made. While a release is judged, it has to wait.
+// the very request that it made. While the operator's own try goes on, it has to
+// wait.
 func TestE04SomeoneElsesRequestStays(t *testing.T) {
 	own := map[string]string{helmv2.ResetRequestAnnotation: "i-2/2", fluxmeta.ReconcileRequestAnnotation: "i-2/2"}
 	for name, tc := range map[string]struct {
@@ -307,7 +308,10 @@ func TestE04SomeoneElsesRequestStays(t *testing.T) {
 		},
 		"Flux has not begun on the operator's": {"", metav1.ConditionTrue, styrminv1.ReasonSucceeded, own},
 		"the release is on its way":            {"i-2/2", metav1.ConditionUnknown, styrminv1.ReasonProgressing, own},
-		"the release has failed":               {"i-2/2", metav1.ConditionFalse, styrminv1.ReasonHelmFailed, own},
+		"the release has failed": {
+			"i-2/2", metav1.ConditionFalse, styrminv1.ReasonHelmFailed, map[string]string{helmv2.ResetRequestAnnotation: "i-2/2"},
+		},
+		"its source is not there": {"i-2/2", metav1.ConditionFalse, styrminv1.ReasonSourceNotReady, own},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &styrminv1.StyrminDeployment{Status: statusWith(tc.status, tc.reason, "", noon)}
@@ -321,6 +325,31 @@ func TestE04SomeoneElsesRequestStays(t *testing.T) {
 			stampRetry(newScope(d, noon), Options{}.withDefaults(), desired, live)
 			if diff := cmp.Diff(tc.want, desired.Annotations); diff != "" {
 				t.Errorf("annotations differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestO5SomeoneElsesRequestsLeaveAFailureOne: not the first, nor one that comes
+// after Flux has handled another.
+func TestO5SomeoneElsesRequestsLeaveAFailureOne(t *testing.T) {
+	for name, tc := range map[string]struct {
+		request, handled string
+		want             bool
+	}{
+		"the operator's, not ended":      {"i-2/2", "i-1/1", true},
+		"the operator's, ended":          {"i-2/2", "i-2/2", false},
+		"someone's, not handled":         {"one", "i-2/2", false},
+		"someone's, handled":             {"one", "one", false},
+		"another one after someone's":    {"two", "one", false},
+		"the operator's once more again": {"i-2/2", "one", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hr := releaseAt(1, 1, 1)
+			asked(hr, "i-2/2", "i-2/2", tc.handled)
+			hr.Annotations[fluxmeta.ReconcileRequestAnnotation] = tc.request
+			if got := isAskedToRetry(hr); got != tc.want {
+				t.Errorf("asked: %t", got)
 			}
 		})
 	}

@@ -111,8 +111,9 @@ func setValue(values map[string]any, path []string, value any) error {
 		values = inner
 	}
 	last := path[len(path)-1]
-	if _, isMap := values[last].(map[string]any); isMap {
-		return fmt.Errorf("%s is a map in helmRelease.values, or holds the value of another component", strings.Join(path, "."))
+	switch values[last].(type) {
+	case map[string]any, []any:
+		return fmt.Errorf("%s is no number in helmRelease.values, or holds the value of another component", strings.Join(path, "."))
 	}
 	values[last] = value
 	return nil

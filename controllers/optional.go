@@ -4,6 +4,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -119,6 +120,16 @@ func (o *optionalAPIs) watch(kind schema.GroupVersionKind) error {
 	}
 	o.watched[kind] = true
 	return nil
+}
+
+// hasSynced tells whether the cache has all objects of a kind, without waiting.
+func (o *optionalAPIs) hasSynced(ctx context.Context, kind schema.GroupVersionKind) bool {
+	obj, err := o.object(kind)
+	if err != nil {
+		return false
+	}
+	informer, err := o.cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	return err == nil && informer.HasSynced()
 }
 
 // object returns an object of a kind, typed where its Go type is known.

@@ -148,8 +148,8 @@ func TestO4PodFailures(t *testing.T) {
 			pods: []corev1.Pod{
 				pod("old", false, ofRevision("ReplicaSet", "server-1", "1", 0, waitingFor(reasonCrashLoopBackOff, ""))),
 				pod("new", false, ofRevision("ReplicaSet", "server-2", "2", time.Minute, waitingFor("ContainerCreating", ""))),
-				pod("set-0", false, ofRevision("StatefulSet", "set", "set-a", 0, waitingFor(reasonCrashLoopBackOff, ""))),
-				pod("set-1", false, ofRevision("StatefulSet", "set", "set-b", time.Minute, nil)),
+				pod("agent-0", false, ofRevision("DaemonSet", "agent", "a", 0, waitingFor(reasonCrashLoopBackOff, ""))),
+				pod("agent-1", false, ofRevision("DaemonSet", "agent", "b", time.Minute, nil)),
 			},
 		},
 		"broken pods of the newest revision, beside those that work": {
@@ -170,30 +170,24 @@ func TestO4PodFailures(t *testing.T) {
 			want: []string{"old/app keeps crashing"},
 		},
 		"a broken revision stays the newest though a pod of the one before was made anew": {
-			workloads: []workload{
-				{kind: kindDeployment, name: "server", revision: "2"},
-				{kind: kindStatefulSet, name: "set", revision: "set-b"},
-			},
+			workloads: []workload{{kind: kindDeployment, name: "server", revision: "2"}},
 			pods: []corev1.Pod{
 				pod("new", false, ofRevision("ReplicaSet", "server-2", "2", 0, waitingFor(reasonCrashLoopBackOff, ""))),
 				pod("old", false, ofRevision("ReplicaSet", "server-1", "1", time.Minute, waitingFor(reasonCrashLoopBackOff, ""))),
-				pod("set-0", false, ofRevision("StatefulSet", "set", "set-a", time.Minute, nil)),
-				pod("set-1", false, ofRevision("StatefulSet", "set", "set-b", 0, waitingFor(reasonCrashLoopBackOff, ""))),
 			},
-			want: []string{"new/app keeps crashing", "set-1/app keeps crashing"},
-		},
-		"a StatefulSet that went back waits for its broken pod, which is no older": {
-			workloads: []workload{{kind: kindStatefulSet, name: "set", revision: "set-a"}},
-			pods: []corev1.Pod{
-				pod("set-0", true, ofRevision("StatefulSet", "set", "set-a", 0, nil)),
-				pod("set-1", false, ofRevision("StatefulSet", "set", "set-b", time.Minute, waitingFor(reasonCrashLoopBackOff, ""))),
-			},
-			want: []string{"set-1/app keeps crashing"},
+			want: []string{"new/app keeps crashing"},
 		},
 		"a newest revision that has no pod yet supersedes nothing": {
-			workloads: []workload{{kind: kindStatefulSet, name: "set", revision: "set-b"}},
-			pods:      []corev1.Pod{pod("set-0", false, ofRevision("StatefulSet", "set", "set-a", 0, waitingFor(reasonCrashLoopBackOff, "")))},
-			want:      []string{"set-0/app keeps crashing"},
+			workloads: []workload{{kind: kindDeployment, name: "server", revision: "2"}},
+			pods:      []corev1.Pod{pod("old", false, ofRevision("ReplicaSet", "server-1", "1", 0, waitingFor(reasonCrashLoopBackOff, "")))},
+			want:      []string{"old/app keeps crashing"},
+		},
+		"a StatefulSet waits for a broken pod, whatever its revision": {
+			pods: []corev1.Pod{
+				pod("set-0", false, ofRevision("StatefulSet", "set", "set-a", 0, waitingFor(reasonCrashLoopBackOff, ""))),
+				pod("set-1", true, ofRevision("StatefulSet", "set", "set-b", time.Minute, nil)),
+			},
+			want: []string{"set-0/app keeps crashing"},
 		},
 		"reasons that are no failure": {
 			pods: []corev1.Pod{pod("a", false, waitingFor("ContainerCreating", ""))},

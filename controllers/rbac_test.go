@@ -89,11 +89,11 @@ func restricted(t *testing.T, reduce func(*rbacv1.PolicyRule)) (*rest.Config, *r
 	for i := range role.Rules {
 		reduce(&role.Rules[i])
 	}
-	role.Name = "shipped"
+	role.Name = strings.ToLower(t.Name()) // It may remember that of another test.
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "shipped"},
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "agent"}},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role.Name}},
 	}
 	for _, create := range []func() error{
 		func() error { return admin.Create(t.Context(), role) },
@@ -110,7 +110,7 @@ func restricted(t *testing.T, reduce func(*rbacv1.PolicyRule)) (*rest.Config, *r
 		}
 	})
 	config := rest.CopyConfig(apiServer)
-	config.Impersonate = rest.ImpersonationConfig{UserName: "agent"}
+	config.Impersonate = rest.ImpersonationConfig{UserName: role.Name}
 	return config, role
 }
 

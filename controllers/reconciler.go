@@ -98,6 +98,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // again, 0 for never.
 func (r *reconciler) reconcileRollout(ctx context.Context, s *scope) (time.Duration, error) {
 	if startsRollout(s.deployment) {
+		r.releases.forget(client.ObjectKeyFromObject(s.deployment))
 		if err := r.writeStatus(ctx, s, startStatus(s)); err != nil {
 			return 0, err
 		}

@@ -68,20 +68,17 @@ func newestRevisions(workloads []workload, pods []corev1.Pod) revisions {
 }
 
 // supersedes tells whether the pod is of a revision that has a newer one, and goes
-// by itself. A Deployment removes the pods of all others; a StatefulSet may wait
-// for a broken pod of an older one, or keep it for good, so that only those count
-// as superseded that came before. Where pods have to tell, those of the same
-// second are all new: which one came last is not known.
+// by itself. Pods of a StatefulSet need not: it waits for a broken one of an older
+// revision, or keeps it for good (partition, OnDelete). Where pods have to tell,
+// those of the same second are all new: which one came last is not known.
 func (r revisions) supersedes(pod *corev1.Pod) bool {
 	owner, hash := revisionOf(pod)
 	newest, ok := r[owner]
-	if !ok || hash == newest.hash {
+	if !ok || hash == newest.hash || strings.HasPrefix(owner, kindStatefulSet+"/") {
 		return false
 	}
-	return (newest.known && isOfReplicaSet(owner)) || pod.CreationTimestamp.Before(&newest.since)
+	return newest.known || pod.CreationTimestamp.Before(&newest.since)
 }
-
-func isOfReplicaSet(owner string) bool { return strings.HasPrefix(owner, kindReplicaSet+"/") }
 
 // revisionOf returns which workload made the pod, as podOwner does, and from
 // which revision of its template; an empty hash where nothing tells.
@@ -113,7 +110,7 @@ func failsInTwoRevisions(pods []corev1.Pod, now time.Time, calm time.Duration) b
 	for i := range pods {
 		pod := &pods[i]
 		owner, hash := revisionOf(pod)
-		if !isLive(pod) || !isOfReplicaSet(owner) {
+		if !isLive(pod) || !strings.HasPrefix(owner, kindReplicaSet+"/") {
 			continue
 		}
 		if seen, ok := hashes[owner]; ok && seen != hash {

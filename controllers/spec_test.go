@@ -95,7 +95,7 @@ func TestO2ReleaseValues(t *testing.T) {
 		"maps that are not there yet":        {``, []styrminv1.ComponentSpec{component("a.b.c", 2, true)}, `{"a":{"b":{"c":2}}}`, ""},
 		"a map that the values set to null":  {`{"a":null}`, []styrminv1.ComponentSpec{component("a.b", 2, true)}, `{"a":{"b":2}}`, ""},
 		"a path through something else":      {`{"a":{"b":7}}`, []styrminv1.ComponentSpec{component("a.b.c", 2, true)}, ``, "component server: replicasValue a.b.c: a.b is not a map in helmRelease.values"},
-		"a path to a map":                    {`{"a":{"b":{}}}`, []styrminv1.ComponentSpec{component("a.b", 2, true)}, ``, "component server: replicasValue a.b: a.b is a map in helmRelease.values, or holds the value of another component"},
+		"a path to a map":                    {`{"a":{"b":{}}}`, []styrminv1.ComponentSpec{component("a.b", 2, true)}, ``, "component server: replicasValue a.b: a.b is no number in helmRelease.values, or holds the value of another component"},
 		"no values at all":                   {``, nil, `null`, ""},
 		"numbers beyond those of JavaScript": {`{"a":9007199254740993}`, nil, `{"a":9007199254740993}`, ""},
 	} {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -86,9 +85,11 @@ func (r *reconciler) pruneRoutes(ctx context.Context, s *scope, current schema.G
 			} else if err != nil {
 				return err
 			}
-			err := r.prune(ctx, s, unstructuredList(version.WithKind(kind)), keep)
-			if err != nil && (version == current || !apierrors.IsTimeout(err)) {
-				return err // A group that does not matter may be one that cannot be listed.
+			if version != current && !r.optional.hasSynced(ctx, version.WithKind(kind)) {
+				continue // It may be one that cannot be listed; its events bring the deployment here again.
+			}
+			if err := r.prune(ctx, s, unstructuredList(version.WithKind(kind)), keep); err != nil {
+				return err
 			}
 		}
 	}

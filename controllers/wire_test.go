@@ -101,8 +101,8 @@ func (w *wire) writes(namespaces ...string) []request {
 	})
 }
 
-// writesFrom returns those from a position on that changed something. One under
-// way when the position was taken may still have been refused.
+// writesFrom returns those from a position on that changed something: what was read
+// before the last write leads to one that is refused.
 func (w *wire) writesFrom(position int, namespaces ...string) []request {
 	return slices.DeleteFunc(w.writes(namespaces...)[position:], func(r request) bool { return r.refused })
 }

@@ -38,8 +38,8 @@ type workload struct {
 	// state and message are kstatus's.
 	state   status.Status
 	message string
-	// revision is the hash of the newest revision of its template; empty: it does
-	// not say. Of a Deployment it is looked for where it matters.
+	// revision is the hash of a Deployment's newest revision, where it was looked
+	// for.
 	revision string
 	// failedAt is when its progress deadline passed; zero where none has.
 	failedAt time.Time
@@ -108,7 +108,6 @@ func (r *reconciler) listWorkloads(ctx context.Context, namespace string) ([]wor
 		if err := add(d, kindStatefulSet, &d.Spec.Template, replicas(d.Spec.Replicas), d.Status.Replicas); err != nil {
 			return nil, err
 		}
-		workloads[len(workloads)-1].revision = d.Status.UpdateRevision
 	}
 	for i := range daemonSets.Items {
 		d := &daemonSets.Items[i]

@@ -148,7 +148,11 @@ func TestAnUpgradeSucceedsAfterItsHooks(t *testing.T) {
 	// A look that began before the hook's write may still come in after it; the
 	// second one from now on did not.
 	for from := looked.Load(); looked.Load() < from+2; {
-		time.Sleep(time.Millisecond)
+		select {
+		case waited := <-done:
+			t.Fatalf("the wait ended in the middle: %+v", waited)
+		case <-time.After(time.Millisecond):
+		}
 	}
 	middle.Store(true)
 	flow.Write()

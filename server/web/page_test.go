@@ -63,7 +63,7 @@ func TestInABrowserAChangeAppearsWithinTenSeconds(t *testing.T) {
 	detail.shows(message)
 	overview.shows("The deployment has failed")
 	// The page asks each 10 s; the rest is for a busy machine.
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	s.want("what is said to a screen reader", "shop is FAILED", detail.Value("document.getElementById('said').textContent"))
@@ -90,11 +90,13 @@ func TestInABrowserAHiddenTabAsksNothing(t *testing.T) {
 		t.Error("a hidden tab asked for news")
 	case <-time.After(11 * time.Second):
 	}
-	page.Do(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", {value: false});
+	// No look by the clock is to be mistaken for the one upon being shown.
+	page.Do(chromedp.Evaluate[chromedp.Void](`for (let i = setInterval(() => {}, 1e9); i > 0; i--) clearInterval(i);
+		Object.defineProperty(document, "hidden", {value: false});
 		document.dispatchEvent(new Event("visibilitychange"))`))
 	select {
 	case <-asked:
-	case <-time.After(9 * time.Second): // Its next look by the clock would come later.
+	case <-time.After(time.Minute):
 		t.Error("the tab asked nothing when it was shown again")
 	}
 }
