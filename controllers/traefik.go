@@ -76,17 +76,17 @@ func (r *reconciler) pruneRoutes(ctx context.Context, s *scope, current schema.G
 	for _, version := range traefikGroups {
 		for _, kind := range []string{ingressRouteKind, middlewareKind} {
 			keep := wanted[kind]
-			if version != current {
-				keep = nil
-			}
 			var missing *missingAPIError
 			if err := r.optional.require(version.WithKind(kind), traefik); errors.As(err, &missing) {
 				continue
 			} else if err != nil {
 				return err
 			}
-			if version != current && !r.optional.hasSynced(ctx, version.WithKind(kind)) {
-				continue // It may be one that cannot be listed; its events bring the deployment here again.
+			if version != current {
+				if !r.optional.hasSynced(ctx, version.WithKind(kind)) {
+					continue // It may be one that cannot be listed; its events bring the deployment here again.
+				}
+				keep = nil
 			}
 			if err := r.prune(ctx, s, unstructuredList(version.WithKind(kind)), keep); err != nil {
 				return err
