@@ -46,6 +46,9 @@ type loop struct {
 	podTable    *podTable
 	deployTable *deploymentTable
 	components  componentIndex
+	// podsRead and deploymentsRead are what the tables hold.
+	podsRead        *reading[*corev1.Pod]
+	deploymentsRead *reading[*styrminv1.StyrminDeployment]
 	// rowBytes is how much of rows goes in one report; isBehind tells that the
 	// server wants namespaces again, those too that this was not enough for.
 	rowBytes int
@@ -167,8 +170,8 @@ func (l *loop) snapshot(ctx context.Context) snapshot {
 	began := l.clock.Now()
 	var (
 		result      snapshot
-		pods        []*corev1.Pod
-		deployments []*styrminv1.StyrminDeployment
+		pods        *reading[*corev1.Pod]
+		deployments *reading[*styrminv1.StyrminDeployment]
 		group       errgroup.Group
 	)
 	group.Go(func() error {
@@ -180,13 +183,18 @@ func (l *loop) snapshot(ctx context.Context) snapshot {
 		return nil
 	})
 	_ = group.Wait() // the errors stay with their kinds
-	if result.deployments.err == nil {
-		l.components = newComponentIndex(deployments)
-		result.deployments.err = l.deployTable.update(deployments)
+	if result.deployments.err == nil && deployments != l.deploymentsRead {
+		l.components = newComponentIndex(deployments.objects)
+		l.podsRead = nil // their rows name their components
+		if result.deployments.err = l.deployTable.update(deployments.objects); result.deployments.err == nil {
+			l.deploymentsRead = deployments
+		}
 	}
-	if result.pods.err == nil {
+	if result.pods.err == nil && pods != l.podsRead {
 		// Components are those of the last deployments that could be read.
-		result.pods.err = l.podTable.update(pods, l.components)
+		if result.pods.err = l.podTable.update(pods.objects, l.components); result.pods.err == nil {
+			l.podsRead = pods
+		}
 	}
 	l.metrics.snapshotTime.Observe(l.clock.Since(began).Seconds())
 	return result

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -34,11 +35,11 @@ type fakeSource[T client.Object] struct {
 
 func (s *fakeSource[T]) run(ctx context.Context) { <-ctx.Done() }
 
-func (s *fakeSource[T]) read(context.Context) ([]T, time.Time, error) {
+func (s *fakeSource[T]) read(context.Context) (*reading[T], time.Time, error) {
 	if s.err != nil {
 		return nil, time.Time{}, s.err
 	}
-	return s.objects, s.proven(), nil
+	return &reading[T]{s.objects}, s.proven(), nil
 }
 
 // harness is a reporter between fake sources and a model server.
@@ -206,6 +207,40 @@ func TestP3WhatCannotBeReadIsNotSentAndDeletesNothing(t *testing.T) {
 				t.Errorf("stored deployments (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// sameReading is a source whose objects do not change.
+type sameReading[T client.Object] struct {
+	*fakeSource[T]
+	objects *reading[T]
+}
+
+func (s *sameReading[T]) read(context.Context) (*reading[T], time.Time, error) {
+	return s.objects, s.proven(), nil
+}
+
+// TestP7PodsThatHaveNotChangedAreGoneThroughOnce, unless their components have
+// changed: the rows have their names.
+func TestP7PodsThatHaveNotChangedAreGoneThroughOnce(t *testing.T) {
+	h := newHarness(t)
+	pod := testPod("prod-shop", "server-0", func(p *corev1.Pod) { p.Labels = map[string]string{"component": "server"} })
+	h.reporter.pods = &sameReading[*corev1.Pod]{h.pods, &reading[*corev1.Pod]{[]*corev1.Pod{pod}}}
+	l := newLoop(h.reporter)
+	mustCycle(t, l)
+	updates := l.podTable.snapshot
+	h.deployments.err = errTest
+	mustCycle(t, l)
+	if got := l.podTable.snapshot; got != updates {
+		t.Errorf("The pods are gone through %d times", got)
+	}
+	h.deployments.err = nil
+	h.deployments.objects = []*styrminv1.StyrminDeployment{
+		testDeployment("shop", withTarget("prod-shop"), withComponents(componentOf("server", map[string]string{"component": "server"}))),
+	}
+	mustCycle(t, l)
+	if component := h.server.storedPods()["prod-shop/uid-of-server-0"].Component; ptr.Deref(component, "") != "server" {
+		t.Errorf("component = %v", component)
 	}
 }
 

@@ -49,7 +49,8 @@ func (r *reporter) NeedLeaderElection() bool {
 func (r *reporter) Start(ctx context.Context) error {
 	r.health.started()
 	defer r.health.stopped()
-	defer collectSooner()()
+	garbage := startCollector()
+	defer garbage.stop()
 	defer r.client.Close()
 	proofs, stopProofs := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -58,16 +59,17 @@ func (r *reporter) Start(ctx context.Context) error {
 	group.Go(func() { r.pods.run(proofs) })
 	group.Go(func() { r.deployments.run(proofs) })
 	r.log.Info("Reporting", "interval", r.interval.String())
-	return r.report(ctx, stopProofs)
+	return r.report(ctx, garbage, stopProofs)
 }
 
 // report makes and sends snapshots until the context ends. Once this reporter
 // is superseded it only waits for that.
-func (r *reporter) report(ctx context.Context, stopProofs func()) error {
+func (r *reporter) report(ctx context.Context, garbage *collector, stopProofs func()) error {
 	loop := newLoop(r)
 	for {
 		began := r.clock.Now()
 		err := loop.cycle(ctx)
+		garbage.adapt()
 		if serverclient.IsRefused(err, codeSessionSuperseded) {
 			r.superseded(err)
 			stopProofs()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -28,8 +29,14 @@ type source[T client.Object] interface {
 	// run keeps the source able to prove what it reads, until the context ends.
 	run(ctx context.Context)
 	// read returns the objects and the time up to which they are proven current
-	// (P2). They are shared with the informers and must not be changed (P6).
-	read(ctx context.Context) (objects []T, provenAt time.Time, err error)
+	// (P2): the same reading as before where nothing has changed since.
+	read(ctx context.Context) (objects *reading[T], provenAt time.Time, err error)
+}
+
+// reading is all objects of one kind as they were at one moment. They are shared
+// with the informers and must not be changed (P6).
+type reading[T client.Object] struct {
+	objects []T
 }
 
 // errNotSynced is an informer that has not seen a first list: what it holds is
@@ -61,8 +68,11 @@ type informerSource[T client.Object] struct {
 	// firstRead is when read was first called, liveAt when the last live list
 	// began.
 	firstRead, liveAt time.Time
-	// known are the objects of the last read, where losses are confirmed.
-	known map[types.UID]struct{}
+	// stored is what the store held at storedVersion.
+	stored        *reading[T]
+	storedVersion string
+	// known is the last read, where losses are confirmed.
+	known *reading[T]
 }
 
 func (s *informerSource[T]) run(ctx context.Context) {
@@ -70,7 +80,7 @@ func (s *informerSource[T]) run(ctx context.Context) {
 	s.proof.run(ctx)
 }
 
-func (s *informerSource[T]) read(ctx context.Context) ([]T, time.Time, error) {
+func (s *informerSource[T]) read(ctx context.Context) (*reading[T], time.Time, error) {
 	if s.firstRead.IsZero() {
 		s.firstRead = s.clock.Now()
 	}
@@ -78,7 +88,7 @@ func (s *informerSource[T]) read(ctx context.Context) ([]T, time.Time, error) {
 	if err != nil && s.mayListLive(err) {
 		objects, provenAt, err = s.readLive(ctx, err)
 	}
-	if err == nil && s.confirmLoss != nil {
+	if err == nil && s.confirmLoss != nil && objects != s.known {
 		err = s.confirm(ctx, objects)
 	}
 	if err != nil {
@@ -88,7 +98,7 @@ func (s *informerSource[T]) read(ctx context.Context) ([]T, time.Time, error) {
 }
 
 // readStore returns what the informer holds, if that is proven current.
-func (s *informerSource[T]) readStore(ctx context.Context) ([]T, time.Time, error) {
+func (s *informerSource[T]) readStore(ctx context.Context) (*reading[T], time.Time, error) {
 	waiting, cancel := context.WithTimeout(ctx, firstProofTimeout)
 	defer cancel()
 	provenAt, err := s.proof.state(waiting)
@@ -105,6 +115,12 @@ func (s *informerSource[T]) readStore(ctx context.Context) ([]T, time.Time, erro
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	// The version changes with what the store holds, in one step. It is asked for
+	// first: what is listed then may only be newer.
+	version := store.LastStoreSyncResourceVersion()
+	if s.stored != nil && version != "" && version == s.storedVersion {
+		return s.stored, provenAt, nil
+	}
 	items := store.List()
 	objects := make([]T, 0, len(items))
 	for _, item := range items {
@@ -116,7 +132,8 @@ func (s *informerSource[T]) readStore(ctx context.Context) ([]T, time.Time, erro
 			objects = append(objects, object)
 		}
 	}
-	return objects, provenAt, nil
+	s.stored, s.storedVersion = &reading[T]{objects}, version
+	return s.stored, provenAt, nil
 }
 
 // mayListLive tells whether the kind is to be listed from the API server
@@ -128,7 +145,7 @@ func (s *informerSource[T]) mayListLive(err error) bool {
 
 // readLive returns what the API server has now. unproven says why the store
 // does not do.
-func (s *informerSource[T]) readLive(ctx context.Context, unproven error) ([]T, time.Time, error) {
+func (s *informerSource[T]) readLive(ctx context.Context, unproven error) (*reading[T], time.Time, error) {
 	began := s.clock.Now()
 	all, err := s.live.list(ctx)
 	s.observeLive(err)
@@ -142,30 +159,31 @@ func (s *informerSource[T]) readLive(ctx context.Context, unproven error) ([]T, 
 			objects = append(objects, object)
 		}
 	}
-	return objects, began, nil
+	return &reading[T]{objects}, began, nil
 }
 
 // confirm takes in which objects there are, after making sure of any loss.
-func (s *informerSource[T]) confirm(ctx context.Context, objects []T) error {
-	present := make(map[types.UID]struct{}, len(objects))
-	for _, object := range objects {
-		present[object.GetUID()] = struct{}{}
-	}
+func (s *informerSource[T]) confirm(ctx context.Context, objects *reading[T]) error {
 	// What the agent before this one has reported is not known.
-	mayLack := s.known == nil
-	for uid := range s.known {
-		if _, ok := present[uid]; !ok {
-			mayLack = true
-			break
-		}
-	}
-	if mayLack {
+	if s.known == nil || s.known.hasMoreThan(objects) {
 		if err := s.confirmLoss(ctx); err != nil {
 			return fmt.Errorf("objects may be missing: %w", err)
 		}
 	}
-	s.known = present
+	s.known = objects
 	return nil
+}
+
+// hasMoreThan tells whether the other one lacks any of the objects.
+func (r *reading[T]) hasMoreThan(other *reading[T]) bool {
+	present := make(map[types.UID]struct{}, len(other.objects))
+	for _, object := range other.objects {
+		present[object.GetUID()] = struct{}{}
+	}
+	return slices.ContainsFunc(r.objects, func(object T) bool {
+		_, ok := present[object.GetUID()]
+		return !ok
+	})
 }
 
 // informerStore finds the store of an informer of the manager's cache.

@@ -6,6 +6,7 @@ package reporter
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -176,20 +177,76 @@ func TestP2WhatIsNotProvenIsListedLiveOrNotReadAtAll(t *testing.T) {
 			pods, provenAt, err := h.read(t.Context())
 			if tc.want == "" {
 				if err == nil {
-					t.Fatalf("It reads %d pods", len(pods))
+					t.Fatalf("It reads %d pods", len(pods.objects))
 				}
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{tc.want}, podNames(pods)); diff != "" {
+			if diff := cmp.Diff([]string{tc.want}, podNames(pods.objects)); diff != "" {
 				t.Errorf("pods (-want +got):\n%s", diff)
 			}
 			if got := provenAt.Sub(testStart); got != tc.wantProven {
 				t.Errorf("proven %s after the start, want %s", got, tc.wantProven)
 			}
 		})
+	}
+}
+
+// TestP7WhatHasNotChangedIsNotReadAgain: the store's version tells.
+func TestP7WhatHasNotChangedIsNotReadAgain(t *testing.T) {
+	h := newSourceHarness(t)
+	read := func() *reading[*corev1.Pod] {
+		t.Helper()
+		pods, _, err := h.read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pods
+	}
+	at := func(version string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) { p.ResourceVersion = version }
+	}
+	first := read()
+	if read() != first {
+		t.Error("Nothing has changed, yet the store is read again")
+	}
+	for _, change := range []struct {
+		name string
+		make func() error
+		want []string
+	}{
+		{"a pod that changes", func() error { return h.informer.store.Update(testPod("prod-shop", "stored", at("2"))) }, []string{"stored"}},
+		{"a pod that comes", func() error { return h.informer.store.Add(testPod("prod-shop", "new", at("3"))) }, []string{"new", "stored"}},
+		{"a pod that goes", func() error { return h.informer.store.Delete(testPod("prod-shop", "stored", at("4"))) }, []string{"new"}},
+		{"a new list", func() error { return h.informer.store.Replace([]any{testPod("prod-shop", "listed")}, "5") }, []string{"listed"}},
+	} {
+		before := read()
+		if err := change.make(); err != nil {
+			t.Fatal(err)
+		}
+		after := read()
+		if after == before {
+			t.Errorf("The store is not read again after %s", change.name)
+		}
+		names := podNames(after.objects)
+		slices.Sort(names)
+		if diff := cmp.Diff(change.want, names); diff != "" {
+			t.Errorf("after %s (-want +got):\n%s", change.name, diff)
+		}
+	}
+
+	// What was listed live in between is something else.
+	stored, proven := read(), h.proof.provenAt
+	h.proof.err = errFrozen
+	if live := read(); live == stored || live.objects[0].Name != "live" {
+		t.Errorf("The live list is %v", podNames(live.objects))
+	}
+	h.clock.Step(time.Second)
+	h.proof.provenAt, h.proof.err = proven.Add(time.Second), nil
+	if read() != stored {
+		t.Error("The store has not changed, yet it is read again")
 	}
 }
 
@@ -214,7 +271,8 @@ func TestCaseH05ObjectsThatGoWithTheirKindAreNotReportedAsGone(t *testing.T) {
 
 	// The definition is being deleted, and the objects with it.
 	served = errNotServed
-	if err := h.informer.store.Delete(testPod("prod-shop", "stored")); err != nil {
+	gone := testPod("prod-shop", "stored", func(p *corev1.Pod) { p.ResourceVersion = "2" })
+	if err := h.informer.store.Delete(gone); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
