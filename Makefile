@@ -60,7 +60,7 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 .PHONY: fault
 fault: localcluster ## Run the fault suite alone and print the times to detect; TESTARGS=-count=20 repeats it.
 	@bin/localcluster build
-	KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" $(GO) test -race -v -timeout 120m $(TESTARGS) ./test/fault
+	KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" $(GO) test -race -v -timeout 240m $(TESTARGS) ./test/fault
 
 # How long each fuzz test runs.
 FUZZTIME ?= 10m

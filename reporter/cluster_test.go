@@ -114,14 +114,18 @@ func TestP1AManagerReportsWhatIsInTheCluster(t *testing.T) {
 	t.Parallel()
 	config := sharedConfig(t)
 	c := testClient(t, config)
-	const namespace = "reported"
-	createNamespace(t, c, namespace)
-	createNamespace(t, c, "not-reported")
+	namespace := createNamespace(t, c, "reported")
 	createPod(t, c, namespace, "shop-0")
-	createPod(t, c, "not-reported", "other-0")
-	if err := c.Create(t.Context(), clusterDeployment(namespace)); err != nil {
+	createPod(t, c, createNamespace(t, c, "not-reported"), "other-0")
+	deployment := clusterDeployment(namespace)
+	if err := c.Create(t.Context(), deployment); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := c.Delete(context.Background(), deployment); err != nil {
+			t.Error(err)
+		}
+	})
 	server := newModelServer(t)
 	agent := startAgent(t, config, server, namespace)
 	agent.within(t, time.Minute, namespace+"/shop-0")

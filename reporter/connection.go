@@ -39,6 +39,10 @@ const (
 	probeTimeout = 4 * time.Second
 	// probeWatch is how long the watch of a proof lasts.
 	probeWatch = time.Second
+	// servedTwice is how long after it has told that a resource is served the API
+	// server is asked again: what it serves follows a change of the definition, and
+	// the objects go, each in its own time.
+	servedTwice = time.Second
 	// dialTimeout is how long connecting to the API server may take.
 	dialTimeout = 4 * time.Second
 
@@ -138,14 +142,14 @@ func (c *connection) hasReached(ctx context.Context, version string) error {
 	return nil
 }
 
-// errCutShort is a watch that ended before its time: the events that it did not
-// bring may have happened.
+// errCutShort is a watch that ended before its time, or before it had told all: the
+// events that it did not bring may have happened.
 var errCutShort = errors.New("the watch was cut short")
 
 // eventsSince calls seen with the resource version of each change after the
 // version since, in their order, until seen returns false or the watch is over.
-// Whatever happened before the watch began is told in it. Without an error, all
-// of that was told or seen has stopped it.
+// Whatever happened before the watch began is told at its start. Without an error,
+// all of that was told or seen has stopped it.
 func (c *connection) eventsSince(ctx context.Context, since string, seen func(version string) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -158,13 +162,15 @@ func (c *connection) eventsSince(ctx context.Context, since string, seen func(ve
 	}
 	defer func() { _ = stream.Close() }()
 	decoder := json.NewDecoder(stream)
+	last := began
 	for {
 		version, err := nextEvent(decoder)
 		switch {
 		case errors.Is(err, io.EOF):
 			// Client-go's own watch does not tell a stream that the server has ended
 			// from one that broke; and a server that goes down ends it early.
-			if time.Since(began) < probeWatch*9/10 {
+			// One that was still telling when its time came may have had more to tell.
+			if time.Since(began) < probeWatch*9/10 || last.Sub(began) > probeWatch/2 {
 				return errCutShort
 			}
 			return nil
@@ -173,6 +179,7 @@ func (c *connection) eventsSince(ctx context.Context, since string, seen func(ve
 		case !seen(version):
 			return nil
 		}
+		last = time.Now()
 	}
 }
 
@@ -203,6 +210,20 @@ func nextEvent(decoder *json.Decoder) (string, error) {
 // errNotServed is a resource that the API server does not fully serve: its
 // definition is gone, or being deleted with all its objects.
 var errNotServed = errors.New("the API server does not serve the resource any more, or its definition is being deleted")
+
+// staysServed makes sure that the API server serves the resource, and that this is
+// not about to end.
+func (c *connection) staysServed(ctx context.Context) error {
+	if err := c.isServed(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(servedTwice):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return c.isServed(ctx)
+}
 
 // isServed makes sure that the API server serves the resource and that its
 // definition is not being deleted, in which case no objects can be created

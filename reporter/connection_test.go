@@ -5,10 +5,16 @@ package reporter
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 )
 
 // TestP2AnAPIServerSaysWhetherItsWatchCacheIsBehind asks a real one for what it has,
@@ -32,8 +38,89 @@ func TestP2AnAPIServerSaysWhetherItsWatchCacheIsBehind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.hasReached(t.Context(), strconv.FormatUint(version+1e6, 10)); !errors.Is(err, errBehind) {
-				t.Errorf("it has reached what is yet to come: %v", err)
+			// It takes some seconds to say so, on a busy machine more than a proof waits.
+			eventually(t, "it says that it has not reached what is yet to come", func() bool {
+				err := c.hasReached(t.Context(), strconv.FormatUint(version+1e6, 10))
+				if err == nil {
+					t.Fatal("it has reached what is yet to come")
+				}
+				return errors.Is(err, errBehind)
+			})
+		})
+	}
+}
+
+// toldBy returns a connection to an API server that answers like this.
+func toldBy(t *testing.T, answer http.HandlerFunc) *connection {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	c, err := newConnection(&rest.Config{Host: server.URL}, testScheme(t), deploymentResource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.cut)
+	return c
+}
+
+// TestP2AWatchThatStillTellsWhenItsTimeComesProvesNothing: what it had not come to
+// yet may have happened too.
+func TestP2AWatchThatStillTellsWhenItsTimeComesProvesNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		event, end time.Duration
+		want       error
+	}{
+		"it ends before its time": {end: probeWatch / 10, want: errCutShort},
+		"it still tells":          {event: probeWatch * 8 / 10, end: probeWatch, want: errCutShort},
+		"it tells nothing":        {end: probeWatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := toldBy(t, func(w http.ResponseWriter, _ *http.Request) {
+				began := time.Now()
+				w.WriteHeader(http.StatusOK)
+				_ = http.NewResponseController(w).Flush()
+				if tc.event > 0 {
+					time.Sleep(tc.event)
+					_, _ = io.WriteString(w, `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"2"}}}`)
+					_ = http.NewResponseController(w).Flush()
+				}
+				time.Sleep(tc.end - time.Since(began))
+			})
+			// On a busy machine a watch that is short may seem to have lasted.
+			eventually(t, "it ends so", func() bool {
+				return errors.Is(c.eventsSince(t.Context(), "1", func(string) bool { return true }), tc.want)
+			})
+		})
+	}
+}
+
+// TestCaseH05AKindThatIsAboutToGoIsNotServed: what the API server tells of its
+// kinds may be late.
+func TestCaseH05AKindThatIsAboutToGoIsNotServed(t *testing.T) {
+	served := metav1.APIResource{Name: deploymentResource.Resource, Verbs: metav1.Verbs{"create", "list"}}
+	going := metav1.APIResource{Name: deploymentResource.Resource, Verbs: metav1.Verbs{"delete", "list"}}
+	for name, tc := range map[string]struct {
+		answers []metav1.APIResource
+		want    error
+	}{
+		"it is served":           {[]metav1.APIResource{served, served}, nil},
+		"it is about to go":      {[]metav1.APIResource{served, going}, errNotServed},
+		"it is being deleted":    {[]metav1.APIResource{going}, errNotServed},
+		"it is served by others": {[]metav1.APIResource{{Name: "others", Verbs: served.Verbs}}, errNotServed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := make(chan metav1.APIResource, len(tc.answers))
+			for _, answer := range tc.answers {
+				answers <- answer
+			}
+			c := toldBy(t, func(w http.ResponseWriter, _ *http.Request) {
+				writeJSON(w, metav1.APIResourceList{APIResources: []metav1.APIResource{<-answers}})
+			})
+			if err := c.staysServed(t.Context()); !errors.Is(err, tc.want) {
+				t.Errorf("error = %v, want %v", err, tc.want)
+			}
+			if len(answers) > 0 {
+				t.Errorf("It does not ask %d times", len(tc.answers))
 			}
 		})
 	}

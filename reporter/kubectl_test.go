@@ -36,8 +36,7 @@ func TestP8TheStatusWordIsKubectls(t *testing.T) {
 	if len(cases) < 150 {
 		t.Fatalf("There are %d cases, want at least 150", len(cases))
 	}
-	const namespace = "kubectl-table"
-	createNamespace(t, c, namespace)
+	namespace := createNamespace(t, c, "kubectl-table")
 	sentences := slices.Sorted(maps.Keys(cases))
 	names := map[string]string{}
 	for i, sentence := range sentences {
@@ -92,11 +91,15 @@ func TestP7TheTransformKeepsWhatIsReported(t *testing.T) {
 	}
 }
 
-func createNamespace(t *testing.T, c client.Client, name string) {
+// createNamespace creates a namespace of the test's own, whose name begins like
+// this, and returns its name.
+func createNamespace(t *testing.T, c client.Client, prefix string) string {
 	t.Helper()
-	if err := c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}}
+	if err := c.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
+	return namespace.Name
 }
 
 func createCase(t *testing.T, c client.Client, namespace, name string, tc statusCase) {

@@ -31,6 +31,9 @@ const (
 	// was made before the process was stopped for a while must not pass for new:
 	// to the server a report is as old as the agent says.
 	maxSentAge = maxProofAge + defaultRequestTimeout
+	// maxLateOpening is how much later than its agent gave it up the server may still
+	// open a session, something in between having kept the request.
+	maxLateOpening = 2 * time.Minute
 )
 
 // errAged is a snapshot that grew old before it could be sent.
@@ -39,8 +42,11 @@ var errAged = errors.New("the snapshot is too old to be sent")
 // loop is the state of one run of the reporter.
 type loop struct {
 	*reporter
-	session     *session
-	proved      bool // the session has taken a report
+	session *session
+	proved  bool // the session has taken a report
+	// lostOpening is when the opening of a session last had no answer, zero where no
+	// session can come of it any more.
+	lostOpening time.Time
 	lastFull    time.Time
 	pace        pace
 	podTable    *podTable
@@ -109,6 +115,10 @@ func (l *loop) cycle(ctx context.Context) error {
 		l.health.reported(kindDeployments, err)
 		return err
 	}
+	if l.hasAged(snapshot.deployments) {
+		// The pods took long. The deployments may have been proven again since.
+		snapshot.deployments = l.readDeployments(ctx)
+	}
 	return errors.Join(err, l.send(ctx, kindDeployments, snapshot.deployments, func() error {
 		return l.sendDeployments(ctx, snapshot.deployments.provenAt)
 	}))
@@ -133,6 +143,20 @@ func (l *loop) wait(err error, took time.Duration) time.Duration {
 	return l.pace.next(err, took)
 }
 
+// isSuperseded tells whether another agent has taken this one's place. Where an
+// opening had no answer, the session that took it may be this agent's own, opened
+// late: it opens one more then.
+func (l *loop) isSuperseded(err error) bool {
+	if !serverclient.IsRefused(err, codeSessionSuperseded) {
+		return false
+	}
+	if l.lostOpening.IsZero() || l.clock.Since(l.lostOpening) > maxLateOpening {
+		return true
+	}
+	l.lostOpening, l.session = time.Time{}, nil
+	return false
+}
+
 func isSessionLost(err error) bool {
 	return serverclient.IsRefused(err, codeSessionUnknown) || serverclient.IsRefused(err, codeSessionSuperseded)
 }
@@ -147,6 +171,9 @@ func (l *loop) open(ctx context.Context) error {
 	input.ClusterUid = uid
 	l.session, err = openSession(ctx, l.client, l.clock, input)
 	if err != nil {
+		if !isUndone(err) {
+			l.lostOpening = l.clock.Now()
+		}
 		return err
 	}
 	l.pace.interval = l.interval
@@ -169,28 +196,21 @@ func (l *loop) forget() {
 func (l *loop) snapshot(ctx context.Context) snapshot {
 	began := l.clock.Now()
 	var (
-		result      snapshot
-		pods        *reading[*corev1.Pod]
-		deployments *reading[*styrminv1.StyrminDeployment]
-		group       errgroup.Group
+		result snapshot
+		pods   *reading[*corev1.Pod]
+		group  errgroup.Group
 	)
 	group.Go(func() error {
 		pods, result.pods.provenAt, result.pods.err = l.pods.read(ctx)
 		return nil
 	})
 	group.Go(func() error {
-		deployments, result.deployments.provenAt, result.deployments.err = l.deployments.read(ctx)
+		result.deployments = l.readDeployments(ctx)
 		return nil
 	})
 	_ = group.Wait() // the errors stay with their kinds
-	if result.deployments.err == nil && deployments != l.deploymentsRead {
-		l.components = newComponentIndex(deployments.objects)
-		l.podsRead = nil // their rows name their components
-		if result.deployments.err = l.deployTable.update(deployments.objects); result.deployments.err == nil {
-			l.deploymentsRead = deployments
-		}
-	}
 	if result.pods.err == nil && pods != l.podsRead {
+		l.podsRead = nil
 		// Components are those of the last deployments that could be read.
 		if result.pods.err = l.podTable.update(pods.objects, l.components); result.pods.err == nil {
 			l.podsRead = pods
@@ -200,10 +220,28 @@ func (l *loop) snapshot(ctx context.Context) snapshot {
 	return result
 }
 
+// readDeployments reads the deployments and brings their table up to date.
+func (l *loop) readDeployments(ctx context.Context) half {
+	deployments, provenAt, err := l.deployments.read(ctx)
+	if err == nil && deployments != l.deploymentsRead {
+		l.components = newComponentIndex(deployments.objects)
+		l.podsRead, l.deploymentsRead = nil, nil // The pods' rows name their components.
+		if err = l.deployTable.update(deployments.objects); err == nil {
+			l.deploymentsRead = deployments
+		}
+	}
+	return half{provenAt, err}
+}
+
+// hasAged tells whether a half was read, but is too old to be sent.
+func (l *loop) hasAged(half half) bool {
+	return half.err == nil && l.clock.Since(half.provenAt) > maxSentAge
+}
+
 // send sends one half, or makes known why it is left out, and keeps the books.
 func (l *loop) send(ctx context.Context, k kind, half half, push func() error) error {
 	activity := "reporting " + string(k)
-	if half.err == nil && l.clock.Since(half.provenAt) > maxSentAge {
+	if l.hasAged(half) {
 		half.err = errAged
 	}
 	if half.err != nil {

@@ -6,6 +6,7 @@ package reporter
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -241,6 +242,28 @@ func TestP7PodsThatHaveNotChangedAreGoneThroughOnce(t *testing.T) {
 	mustCycle(t, l)
 	if component := h.server.storedPods()["prod-shop/uid-of-server-0"].Component; ptr.Deref(component, "") != "server" {
 		t.Errorf("component = %v", component)
+	}
+}
+
+// TestP3PodsThatTakeLongDoNotHoldUpDeployments for ever: what has aged meanwhile is
+// read again.
+func TestP3PodsThatTakeLongDoNotHoldUpDeployments(t *testing.T) {
+	h := newHarness(t)
+	h.deployments.objects = []*styrminv1.StyrminDeployment{testDeployment("shop")}
+	h.server.intercept = func(_ http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+		if request.OperationName == "ReportPodStatuses" {
+			h.fakeClock.Step(maxSentAge + time.Second)
+		}
+		return false
+	}
+	mustCycle(t, newLoop(h.reporter))
+	requests := h.server.received()
+	want := []string{"OpenReportSession", "ReportPodStatuses", "ReportDeploymentStatuses"}
+	if diff := cmp.Diff(want, operations(requests)); diff != "" {
+		t.Fatalf("operations (-want +got):\n%s", diff)
+	}
+	if got := requests[2].Variables.Report.ObservedAt; !got.Equal(h.fakeClock.Now()) {
+		t.Errorf("The deployments are told to be of %s, it is %s", got, h.fakeClock.Now())
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 	"github.com/styrmin/styrmin/internal/failurelog"
-	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // reporter is the leader-only Runnable that reports the cluster (P1).
@@ -70,7 +69,7 @@ func (r *reporter) report(ctx context.Context, garbage *collector, stopProofs fu
 		began := r.clock.Now()
 		err := loop.cycle(ctx)
 		garbage.adapt()
-		if serverclient.IsRefused(err, codeSessionSuperseded) {
+		if loop.isSuperseded(err) {
 			r.superseded(err)
 			stopProofs()
 			<-ctx.Done()

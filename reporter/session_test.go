@@ -127,6 +127,54 @@ func TestP4ASupersededReporterStopsForGood(t *testing.T) {
 	}
 }
 
+// TestP4ASessionOfItsOwnThatWasOpenedLateDoesNotStopTheReporter: the answer to an
+// opening was lost, and something in between kept the request.
+func TestP4ASessionOfItsOwnThatWasOpenedLateDoesNotStopTheReporter(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lost      http.HandlerFunc
+		late      time.Duration
+		wantTaken bool
+	}{
+		"it may be its own":                          {lost: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, late: time.Minute},
+		"it is too late for that":                    {lost: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, late: maxLateOpening + time.Second, wantTaken: true},
+		"the server had said why it did not open it": {lost: func(w http.ResponseWriter, _ *http.Request) { writeRefusal(w, codeClusterMismatch) }, late: time.Minute, wantTaken: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			h.server.intercept = func(w http.ResponseWriter, r *http.Request, _ *modelRequest) bool {
+				tc.lost(w, r)
+				return true
+			}
+			l := newLoop(h.reporter)
+			if err := l.cycle(t.Context()); err == nil {
+				t.Fatal("The session is opened")
+			}
+			h.server.change(func() { h.server.intercept = nil })
+			mustCycle(t, l)
+			h.fakeClock.Step(tc.late)
+			take := func() error {
+				h.server.change(func() { h.server.session = "another" })
+				return l.cycle(t.Context())
+			}
+			err := take()
+			if got := l.isSuperseded(err); got != tc.wantTaken {
+				t.Fatalf("superseded = %t, want %t: %v", got, tc.wantTaken, err)
+			}
+			if tc.wantTaken {
+				return
+			}
+			if got := l.wait(err, 0); got == 0 {
+				t.Error("It does not wait")
+			}
+			mustCycle(t, l)
+			// Only once: the next time it is another agent.
+			if err := take(); !l.isSuperseded(err) {
+				t.Errorf("error = %v", err)
+			}
+		})
+	}
+}
+
 func TestP1StartBlocksUntilTheManagerEndsAndLeavesNothingBehind(t *testing.T) {
 	h := newHarness(t)
 	if !h.NeedLeaderElection() {

@@ -104,7 +104,7 @@ func (r *reporter) addSources(mgr ctrl.Manager, selection *selection) error {
 		return err
 	}
 	deployments.selects = func(*styrminv1.StyrminDeployment) bool { return true }
-	deployments.confirmLoss = probe.isServed
+	deployments.confirmLoss = probe.staysServed
 	r.pods, r.deployments = pods, deployments
 	return nil
 }

@@ -146,6 +146,7 @@ func (s *informerSource[T]) mayListLive(err error) bool {
 // readLive returns what the API server has now. unproven says why the store
 // does not do.
 func (s *informerSource[T]) readLive(ctx context.Context, unproven error) (*reading[T], time.Time, error) {
+	s.stored = nil // It may hold what the store has no more.
 	began := s.clock.Now()
 	all, err := s.live.list(ctx)
 	s.observeLive(err)

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -61,9 +63,12 @@ func TestP2AnAPIServerThatIsNotThere(t *testing.T) {
 			s.setPod(changes, "ErrImagePull")
 			s.detected("a pod beside it", s.shown(2*frozenBound, changes), frozenBound)
 
+			s.eventually(time.Minute, "the definition is gone", func() bool {
+				return apierrors.IsNotFound(s.cluster.Get(t.Context(), client.ObjectKeyFromObject(definition), definition))
+			})
 			// With the definition there again, the deployment is really gone.
 			s.must(s.truth.does(shop, absent, func() error {
-				_, err := envtest.InstallCRDs(s.config, envtest.CRDInstallOptions{Paths: []string{crds}})
+				_, err := envtest.InstallCRDs(s.config, envtest.CRDInstallOptions{Paths: []string{crds}, MaxTime: time.Minute})
 				return err
 			}))
 			s.createDeployment()

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestP3FiveThousandPodsAreDeletedAtOnce: all of them go, and none but them.
+// TestP3FiveThousandPodsAreDeletedAtOnce: all of them go, and none but them. It
+// runs by itself: the others' bounds are for a cluster that is not this busy.
 func TestP3FiveThousandPodsAreDeletedAtOnce(t *testing.T) {
-	t.Parallel()
 	const doomed, kept = 5000, 10
 	s := newScenario(t, sharedConfig(t))
 	stays, changes, goes, shop := s.shop()
@@ -26,9 +26,12 @@ func TestP3FiveThousandPodsAreDeletedAtOnce(t *testing.T) {
 	s.startAgent(s.config, agentOptions{namespaces: []string{s.namespace, crowd}})
 	s.createPods(crowd, "kept", kept)
 	s.createPods(crowd, "doomed", doomed)
+	const unknown = -1
 	count := func() int {
 		v, err := look(t.Context(), s.server, s.namespace)
-		s.must(err)
+		if err != nil {
+			return unknown
+		}
 		return v.Cluster.Pods
 	}
 	const others = 3 // the shop's
@@ -49,7 +52,7 @@ func TestP3FiveThousandPodsAreDeletedAtOnce(t *testing.T) {
 	deletedAt := time.Now()
 	s.eventually(2*frozenBound, "they are gone", func() bool {
 		n := count()
-		if n < kept+others {
+		if n != unknown && n < kept+others {
 			t.Fatalf("The server shows %d pods, there are %d", n, kept+others)
 		}
 		return n == kept+others

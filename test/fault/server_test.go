@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -111,6 +112,7 @@ func TestP5ASlowServerAndOneThatHangs(t *testing.T) {
 	s.gateway.do(nil)
 
 	server := s.server.ServerProcess().Pid()
+	stoppedAt := time.Now()
 	s.gateway.between(func() { s.must(syscall.Kill(server, syscall.SIGSTOP)) })
 	timeouts := agent.metric("reports_total", "timeout")
 	s.deletePod(goes)
@@ -119,6 +121,17 @@ func TestP5ASlowServerAndOneThatHangs(t *testing.T) {
 	s.eventually(2*time.Minute, "reports time out", func() bool { return agent.metric("reports_total", "timeout") >= timeouts+3 })
 	s.must(syscall.Kill(server, syscall.SIGCONT))
 	healedAt := time.Now()
-	s.shown(2*returnBound, stays, changes, goes, shop)
+	s.eventually(2*returnBound, "the server shows what is so", func() bool {
+		v, err := look(t.Context(), s.server, s.namespace)
+		if err != nil {
+			return false
+		}
+		// What it had been sent while it hung is of then.
+		lies := append(s.truth.lies(pods, v, stoppedAt.Add(-maxTransit)), s.truth.lies(deployments, v, stoppedAt.Add(-maxTransit))...)
+		if len(lies) > 0 {
+			t.Fatal(lies)
+		}
+		return !slices.ContainsFunc([]subject{stays, changes, goes, shop}, func(of subject) bool { return v.shows(of) != s.truth.now(of) })
+	})
 	s.detected("the end of a server that hung", time.Since(healedAt), returnBound)
 }
