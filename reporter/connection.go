@@ -39,10 +39,10 @@ const (
 	probeTimeout = 4 * time.Second
 	// probeWatch is how long the watch of a proof lasts.
 	probeWatch = time.Second
-	// servedTwice is how long after it has told that a resource is served the API
+	// servedPause is how long after it has told that a resource is served the API
 	// server is asked again: what it serves follows a change of the definition, and
 	// the objects go, each in its own time.
-	servedTwice = time.Second
+	servedPause = time.Second
 	// dialTimeout is how long connecting to the API server may take.
 	dialTimeout = 4 * time.Second
 
@@ -162,15 +162,18 @@ func (c *connection) eventsSince(ctx context.Context, since string, seen func(ve
 	}
 	defer func() { _ = stream.Close() }()
 	decoder := json.NewDecoder(stream)
-	last := began
+	answered := time.Now()
+	last := answered
 	for {
 		version, err := nextEvent(decoder)
 		switch {
 		case errors.Is(err, io.EOF):
 			// Client-go's own watch does not tell a stream that the server has ended
-			// from one that broke; and a server that goes down ends it early.
-			// One that was still telling when its time came may have had more to tell.
-			if time.Since(began) < probeWatch*9/10 || last.Sub(began) > probeWatch/2 {
+			// from one that broke; and a server that goes down ends it early, maybe
+			// after the request was long on its way. One that was still telling when its
+			// time came may have had more to tell.
+			isWhole := time.Since(began) >= probeWatch*9/10 && time.Since(answered) >= probeWatch/2
+			if !isWhole || last.Sub(answered) > probeWatch/2 {
 				return errCutShort
 			}
 			return nil
@@ -218,7 +221,7 @@ func (c *connection) staysServed(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-time.After(servedTwice):
+	case <-time.After(servedPause):
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -67,16 +67,18 @@ func toldBy(t *testing.T, answer http.HandlerFunc) *connection {
 // yet may have happened too.
 func TestP2AWatchThatStillTellsWhenItsTimeComesProvesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		event, end time.Duration
-		want       error
+		answer, event, end time.Duration
+		want               error
 	}{
-		"it ends before its time": {end: probeWatch / 10, want: errCutShort},
-		"it still tells":          {event: probeWatch * 8 / 10, end: probeWatch, want: errCutShort},
-		"it tells nothing":        {end: probeWatch},
+		"it ends before its time":           {end: probeWatch / 10, want: errCutShort},
+		"it begins late and ends before it": {answer: probeWatch, end: probeWatch, want: errCutShort},
+		"it still tells":                    {event: probeWatch * 8 / 10, end: probeWatch, want: errCutShort},
+		"it tells nothing":                  {end: probeWatch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := toldBy(t, func(w http.ResponseWriter, _ *http.Request) {
 				began := time.Now()
+				time.Sleep(tc.answer)
 				w.WriteHeader(http.StatusOK)
 				_ = http.NewResponseController(w).Flush()
 				if tc.event > 0 {

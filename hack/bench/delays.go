@@ -51,7 +51,7 @@ func (b *bench) delays(ctx context.Context, window time.Duration) ([]time.Durati
 			return nil, err
 		}
 	}
-	if err := poll(ctx, time.Minute, func() (bool, error) { return f.isDone(), nil }); err != nil {
+	if err := poll(ctx, time.Second/10, time.Minute, func() (bool, error) { return f.isDone(), nil }); err != nil {
 		return nil, fmt.Errorf("%d changes did not arrive: %w", len(f.pending), err)
 	}
 	return f.delays, nil
@@ -66,7 +66,7 @@ func (f *follower) isDone() bool {
 // ask looks for the rows of what was changed until the context ends.
 func (f *follower) ask(ctx context.Context, b *bench) error {
 	query := `query($namespace: String) { podStatuses(filter: {namespace: $namespace}) { message } }`
-	err := poll(ctx, time.Hour, func() (bool, error) {
+	err := poll(ctx, time.Second/10, time.Hour, func() (bool, error) {
 		answer := struct{ PodStatuses []struct{ Message *string } }{}
 		err := b.server.Query(ctx, query, map[string]any{"namespace": b.cluster.MarkedNamespace()}, &answer)
 		now := time.Now()

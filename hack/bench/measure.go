@@ -62,7 +62,7 @@ func measureSize(ctx context.Context, s *settings, size int) (results []result, 
 	}
 	defer own.stop()
 	b.say("Waiting until the server has every pod")
-	if err := poll(ctx, 5*time.Minute, func() (bool, error) { return b.hasAll(ctx) }); err != nil {
+	if err := poll(ctx, time.Second, 5*time.Minute, func() (bool, error) { return b.hasAll(ctx) }); err != nil {
 		return nil, fmt.Errorf("waiting until the server has every pod: %w", err)
 	}
 	if results, err = b.both(ctx, own); err != nil {

@@ -75,7 +75,7 @@ func (p *process) waitCycles(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	return poll(ctx, 5*time.Minute, func() (bool, error) {
+	return poll(ctx, time.Second/2, 5*time.Minute, func() (bool, error) {
 		counted, err := p.counters(ctx)
 		return counted.Cycles >= first.Cycles+n, err
 	})
@@ -113,17 +113,18 @@ func measure(ctx context.Context, window time.Duration, processes ...*process) (
 	return results, nil
 }
 
+// measure measures whole cycles: from the end of one to the end of the first after
+// the window. Within the window the contender is left alone: to be asked takes time
+// of its own.
 func (p *process) measure(ctx context.Context, window time.Duration) (result, error) {
 	r := result{Contender: p.name}
-	before, err := p.counters(ctx)
+	before, err := p.cycleEnd(ctx)
 	if err != nil {
 		return r, err
 	}
-	began := time.Now()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	after := before
-	for after.Cycles == before.Cycles {
+	for began := time.Now(); time.Since(began) < window; {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -134,12 +135,10 @@ func (p *process) measure(ctx context.Context, window time.Duration) (result, er
 			return r, err
 		}
 		r.RSSBytes = max(r.RSSBytes, rss)
-		if time.Since(began) < window {
-			continue // To be asked takes time of the contender's own.
-		}
-		if after, err = p.counters(ctx); err != nil {
-			return r, err
-		}
+	}
+	after, err := p.cycleEnd(ctx)
+	if err != nil {
+		return r, err
 	}
 	if r.PeakRSSBytes, err = p.memory("VmHWM"); err != nil {
 		return r, err
@@ -148,11 +147,20 @@ func (p *process) measure(ctx context.Context, window time.Duration) (result, er
 	return r, nil
 }
 
-// poll asks again and again until something is so.
-func poll(ctx context.Context, limit time.Duration, condition func() (bool, error)) error {
+// cycleEnd waits for the end of a cycle, and returns what the contender has done by
+// then.
+func (p *process) cycleEnd(ctx context.Context) (counters, error) {
+	if err := p.waitCycles(ctx, 1); err != nil {
+		return counters{}, err
+	}
+	return p.counters(ctx)
+}
+
+// poll asks again after each pause until something is so.
+func poll(ctx context.Context, pause, limit time.Duration, condition func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	ticker := time.NewTicker(100 * time.Millisecond)
+	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	for {
 		done, err := condition()
