@@ -115,6 +115,7 @@ func TestCaseH05AKindThatIsAboutToGoIsNotServed(t *testing.T) {
 			for _, answer := range tc.answers {
 				answers <- answer
 			}
+			close(answers)
 			c := toldBy(t, func(w http.ResponseWriter, _ *http.Request) {
 				writeJSON(w, metav1.APIResourceList{APIResources: []metav1.APIResource{<-answers}})
 			})

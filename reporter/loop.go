@@ -7,9 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -104,6 +105,10 @@ func (l *loop) cycle(ctx context.Context) error {
 		l.forget()
 	}
 	snapshot := l.snapshot(ctx)
+	if l.hasAged(snapshot.pods) {
+		// The deployments took long. The pods may have been proven again since.
+		snapshot.pods = l.takePods(l.pods.read(ctx))
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -116,8 +121,11 @@ func (l *loop) cycle(ctx context.Context) error {
 		return err
 	}
 	if l.hasAged(snapshot.deployments) {
-		// The pods took long. The deployments may have been proven again since.
-		snapshot.deployments = l.readDeployments(ctx)
+		// And so it is with the deployments where the pods took long.
+		snapshot.deployments = l.takeDeployments(l.deployments.read(ctx))
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return errors.Join(err, l.send(ctx, kindDeployments, snapshot.deployments, func() error {
 		return l.sendDeployments(ctx, snapshot.deployments.provenAt)
@@ -150,10 +158,12 @@ func (l *loop) isSuperseded(err error) bool {
 	if !serverclient.IsRefused(err, codeSessionSuperseded) {
 		return false
 	}
-	if l.lostOpening.IsZero() || l.clock.Since(l.lostOpening) > maxLateOpening {
+	// It is told with the next report only.
+	if l.lostOpening.IsZero() || l.clock.Since(l.lostOpening) > maxLateOpening+l.pace.interval {
 		return true
 	}
-	l.lostOpening, l.session = time.Time{}, nil
+	l.log.Info("The session was superseded, maybe by one of this agent's own: opening another", "session", l.session.id)
+	l.lostOpening, l.session, l.proved = time.Time{}, nil, false
 	return false
 }
 
@@ -171,7 +181,7 @@ func (l *loop) open(ctx context.Context) error {
 	input.ClusterUid = uid
 	l.session, err = openSession(ctx, l.client, l.clock, input)
 	if err != nil {
-		if !isUndone(err) {
+		if !isUndone(err) && !isUnsent(err) {
 			l.lostOpening = l.clock.Now()
 		}
 		return err
@@ -196,33 +206,35 @@ func (l *loop) forget() {
 func (l *loop) snapshot(ctx context.Context) snapshot {
 	began := l.clock.Now()
 	var (
-		result snapshot
-		pods   *reading[*corev1.Pod]
-		group  errgroup.Group
+		result   snapshot
+		pods     *reading[*corev1.Pod]
+		provenAt time.Time
+		err      error
+		group    sync.WaitGroup
 	)
-	group.Go(func() error {
-		pods, result.pods.provenAt, result.pods.err = l.pods.read(ctx)
-		return nil
-	})
-	group.Go(func() error {
-		result.deployments = l.readDeployments(ctx)
-		return nil
-	})
-	_ = group.Wait() // the errors stay with their kinds
-	if result.pods.err == nil && pods != l.podsRead {
-		l.podsRead = nil
-		// Components are those of the last deployments that could be read.
-		if result.pods.err = l.podTable.update(pods.objects, l.components); result.pods.err == nil {
-			l.podsRead = pods
-		}
-	}
+	group.Go(func() { pods, provenAt, err = l.pods.read(ctx) })
+	group.Go(func() { result.deployments = l.takeDeployments(l.deployments.read(ctx)) })
+	group.Wait()
+	result.pods = l.takePods(pods, provenAt, err)
 	l.metrics.snapshotTime.Observe(l.clock.Since(began).Seconds())
 	return result
 }
 
-// readDeployments reads the deployments and brings their table up to date.
-func (l *loop) readDeployments(ctx context.Context) half {
-	deployments, provenAt, err := l.deployments.read(ctx)
+// takePods brings the table of pods up to date with what was read of them. Their
+// components are those of the last deployments that could be read.
+func (l *loop) takePods(pods *reading[*corev1.Pod], provenAt time.Time, err error) half {
+	if err == nil && pods != l.podsRead {
+		l.podsRead = nil
+		if err = l.podTable.update(pods.objects, l.components); err == nil {
+			l.podsRead = pods
+		}
+	}
+	return half{provenAt, err}
+}
+
+// takeDeployments brings the table of deployments up to date with what was read of
+// them.
+func (l *loop) takeDeployments(deployments *reading[*styrminv1.StyrminDeployment], provenAt time.Time, err error) half {
 	if err == nil && deployments != l.deploymentsRead {
 		l.components = newComponentIndex(deployments.objects)
 		l.podsRead, l.deploymentsRead = nil, nil // The pods' rows name their components.
@@ -293,6 +305,12 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 func isUndone(err error) bool {
 	var refused *serverclient.Refusal
 	return errors.As(err, &refused) && refused.Code != "" && refused.Code != codeInternal
+}
+
+// isUnsent tells whether a request failed for want of a connection.
+func isUnsent(err error) bool {
+	var failed *net.OpError
+	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
 // adaptSize finds how much the server takes in one report: half of what was too

@@ -245,25 +245,53 @@ func TestP7PodsThatHaveNotChangedAreGoneThroughOnce(t *testing.T) {
 	}
 }
 
-// TestP3PodsThatTakeLongDoNotHoldUpDeployments for ever: what has aged meanwhile is
+// TestP3AKindThatTakesLongDoesNotHoldUpTheOther for ever: what has aged meanwhile is
 // read again.
-func TestP3PodsThatTakeLongDoNotHoldUpDeployments(t *testing.T) {
-	h := newHarness(t)
-	h.deployments.objects = []*styrminv1.StyrminDeployment{testDeployment("shop")}
-	h.server.intercept = func(_ http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
-		if request.OperationName == "ReportPodStatuses" {
-			h.fakeClock.Step(maxSentAge + time.Second)
-		}
-		return false
-	}
-	mustCycle(t, newLoop(h.reporter))
-	requests := h.server.received()
-	want := []string{"OpenReportSession", "ReportPodStatuses", "ReportDeploymentStatuses"}
-	if diff := cmp.Diff(want, operations(requests)); diff != "" {
-		t.Fatalf("operations (-want +got):\n%s", diff)
-	}
-	if got := requests[2].Variables.Report.ObservedAt; !got.Equal(h.fakeClock.Now()) {
-		t.Errorf("The deployments are told to be of %s, it is %s", got, h.fakeClock.Now())
+func TestP3AKindThatTakesLongDoesNotHoldUpTheOther(t *testing.T) {
+	for name, tc := range map[string]struct {
+		makeSlow func(h *harness, takes func())
+		held     kind
+	}{
+		"pods": {held: kindDeployments, makeSlow: func(h *harness, takes func()) {
+			h.server.intercept = func(_ http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+				if request.OperationName == "ReportPodStatuses" {
+					takes()
+				}
+				return false
+			}
+		}},
+		"deployments": {held: kindPods, makeSlow: func(h *harness, takes func()) {
+			first, now := true, h.fakeClock.Now()
+			h.pods.proven = func() time.Time {
+				if first {
+					first = false
+					return now
+				}
+				return h.fakeClock.Now()
+			}
+			h.deployments.proven = func() time.Time {
+				takes()
+				return h.fakeClock.Now()
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			tc.makeSlow(h, func() { h.fakeClock.Step(maxSentAge + time.Second) })
+			mustCycle(t, newLoop(h.reporter))
+			requests := h.server.received()
+			want := []string{"OpenReportSession", "ReportPodStatuses", "ReportDeploymentStatuses"}
+			if diff := cmp.Diff(want, operations(requests)); diff != "" {
+				t.Fatalf("operations (-want +got):\n%s", diff)
+			}
+			held := requests[1]
+			if tc.held == kindDeployments {
+				held = requests[2]
+			}
+			if got := held.Variables.Report.ObservedAt; !got.Equal(h.fakeClock.Now()) {
+				t.Errorf("%s are told to be of %s, it is %s", tc.held, got, h.fakeClock.Now())
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ package reporter
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -133,22 +134,31 @@ func TestP4ASessionOfItsOwnThatWasOpenedLateDoesNotStopTheReporter(t *testing.T)
 	for name, tc := range map[string]struct {
 		lost      http.HandlerFunc
 		late      time.Duration
+		interval  int // in seconds, where the server asks for one
 		wantTaken bool
 	}{
-		"it may be its own":                          {lost: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, late: time.Minute},
-		"it is too late for that":                    {lost: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, late: maxLateOpening + time.Second, wantTaken: true},
-		"the server had said why it did not open it": {lost: func(w http.ResponseWriter, _ *http.Request) { writeRefusal(w, codeClusterMismatch) }, late: time.Minute, wantTaken: true},
+		"it may be its own":                            {lost: noAnswer, late: maxLateOpening},
+		"it may be, and is noticed late":               {lost: noAnswer, late: maxLateOpening + time.Minute, interval: 60},
+		"it is too late for that":                      {lost: noAnswer, late: maxLateOpening + 6*time.Second, wantTaken: true},
+		"the server had said why it did not open it":   {lost: func(w http.ResponseWriter, _ *http.Request) { writeRefusal(w, codeClusterMismatch) }, wantTaken: true},
+		"the server was not there when it was to open": {wantTaken: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
+			h.server.intervalSeconds = tc.interval
 			h.server.intercept = func(w http.ResponseWriter, r *http.Request, _ *modelRequest) bool {
 				tc.lost(w, r)
 				return true
+			}
+			reached := h.client
+			if tc.lost == nil {
+				h.client = unreachable(t)
 			}
 			l := newLoop(h.reporter)
 			if err := l.cycle(t.Context()); err == nil {
 				t.Fatal("The session is opened")
 			}
+			h.client = reached
 			h.server.change(func() { h.server.intercept = nil })
 			mustCycle(t, l)
 			h.fakeClock.Step(tc.late)
@@ -173,6 +183,20 @@ func TestP4ASessionOfItsOwnThatWasOpenedLateDoesNotStopTheReporter(t *testing.T)
 			}
 		})
 	}
+}
+
+func noAnswer(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
+
+// unreachable returns a client of a server that is not there.
+func unreachable(t *testing.T) serverConnection {
+	t.Helper()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	client, err := serverclient.New(gone.URL, "", "", defaultRequestTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }
 
 func TestP1StartBlocksUntilTheManagerEndsAndLeavesNothingBehind(t *testing.T) {

@@ -114,8 +114,8 @@ func measure(ctx context.Context, window time.Duration, processes ...*process) (
 }
 
 // measure measures whole cycles: from the end of one to the end of the first after
-// the window. Within the window the contender is left alone: to be asked takes time
-// of its own.
+// the window. Until that cycle, in which it looks for the end, it leaves the contender
+// alone: to be asked takes time of its own.
 func (p *process) measure(ctx context.Context, window time.Duration) (result, error) {
 	r := result{Contender: p.name}
 	before, err := p.cycleEnd(ctx)
