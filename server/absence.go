@@ -4,6 +4,7 @@
 package server
 
 import (
+	"slices"
 	"time"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -16,7 +17,8 @@ const notFound = "not found in the cluster"
 // ApplyAbsence applies a complete report that does not hold the deployment's
 // object (R9): after a deletion request that is the same as Deleted; without
 // one a deployment of the server has failed, and an adopted one is deleted. An
-// object that was not reported since its write is not missing yet. Likewise
+// object that was not reported since its write is not missing yet, nor is one whose
+// write goes on: the worker may wait until the object before it has gone. Likewise
 // what the agent saw before the deletion was requested says nothing about the
 // deletion: the object may not have been there yet. provenAt is until when the
 // report is proven current, by the server's clock.
@@ -31,7 +33,7 @@ func (s *State) ApplyAbsence(received, provenAt time.Time) {
 			observation{DeploymentStatus: gone, receipt: Receipt{At: received}}.removal(task.operatorSteps())
 		}
 		s.setStatus(DeploymentDeleted, nil, received)
-	case !s.reportedSinceWrite():
+	case !s.reportedSinceWrite(), s.mayNotBeWritten(provenAt):
 	case s.Deployment.ManagedBy == DeploymentManagerCluster:
 		s.Deployment.Missing = true
 		s.setStatus(DeploymentDeleted, nil, received)
@@ -55,6 +57,25 @@ func (s *State) failRollout(message *string, received time.Time) {
 		noPods := func() []PodStatus { return nil }
 		observation{DeploymentStatus: gone, receipt: Receipt{At: received}, pods: noPods}.rollout(task.operatorSteps())
 	}
+}
+
+// mayNotBeWritten tells whether the step that writes the newest spec had not ended
+// at that time, so that what the cluster had then says nothing about the object.
+func (s *State) mayNotBeWritten(at time.Time) bool {
+	if s.Deployment.WrittenInstanceID == nil {
+		return false
+	}
+	task := s.Tasks.rollingOut(*s.Deployment.WrittenInstanceID)
+	if task == nil {
+		return false
+	}
+	return slices.ContainsFunc(task.Steps, func(step Step) bool {
+		if step.Kind != StepFlow || step.Name != stepSpecWrite {
+			return false
+		}
+		ended := step.EndedAt()
+		return step.Status == StepRunning || step.Status == StepSucceeded && ended != nil && !at.After(*ended)
+	})
 }
 
 // reportedSinceWrite tells whether a complete report held the object after its

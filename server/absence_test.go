@@ -112,3 +112,52 @@ func TestR9AbsenceInARolloutFailsItsStep(t *testing.T) {
 	w.wantResult(task, ResultSucceeded)
 	w.wantStatus(DeploymentRunning)
 }
+
+// TestR9AnAbsenceWhileTheObjectIsWrittenSaysNothing: the worker waits until the
+// object before it, which someone deleted with kubectl, has gone.
+func TestR9AnAbsenceWhileTheObjectIsWrittenSaysNothing(t *testing.T) {
+	w := running(t)
+	old := *w.Deployment.WrittenInstanceID
+	w.pass(5)
+	w.report(old, "Deleting", "Deleting")
+	task := w.request(scaleTo(5))
+	w.claim()
+	w.start(task, stepSpecWrite)
+	instance, err := w.RecordSpecWrite(task, testWorker, w.now)
+	w.must(err)
+	w.pass(5)
+	w.report(old, "Deleting", "Deleting")
+	before := w.now
+	w.pass(5)
+	w.ApplyAbsence(w.now, w.now)
+	w.wantResult(task, ResultRunning)
+	w.finish(task, stepSpecWrite)
+	w.end(task, TaskSuccess)
+	w.ApplyAbsence(w.now, before)
+	w.wantResult(task, ResultRunning)
+	w.pass(5)
+	w.report(instance.ID, "Ready", "Running")
+	w.wantResult(task, ResultSucceeded)
+	w.wantStatus(DeploymentRunning)
+}
+
+// TestR9AnObjectThatIsGoneOnceItIsWrittenIsMissing though nothing reported it since
+// then but the object before it.
+func TestR9AnObjectThatIsGoneOnceItIsWrittenIsMissing(t *testing.T) {
+	w := running(t)
+	old := *w.Deployment.WrittenInstanceID
+	w.pass(5)
+	task := w.request(scaleTo(5))
+	w.claim()
+	w.start(task, stepSpecWrite)
+	_, err := w.RecordSpecWrite(task, testWorker, w.now)
+	w.must(err)
+	w.pass(5)
+	w.report(old, "Ready", "Running")
+	w.finish(task, stepSpecWrite)
+	w.end(task, TaskSuccess)
+	w.pass(5)
+	w.ApplyAbsence(w.now, w.now)
+	w.wantResult(task, ResultFailed)
+	w.wantStatus(DeploymentFailed)
+}

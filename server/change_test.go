@@ -31,9 +31,28 @@ func TestW5NothingChanges(t *testing.T) {
 		// want tells whether there is a task.
 		want bool
 	}{
-		"an update to the same spec":                  {nil, updateTo(shopSpec), false},
-		"an update to another spec":                   {nil, updateTo(strings.Replace(shopSpec, "3", "4", 1)), true},
-		"a scaling to the same replicas":              {nil, scaleTo(3), false},
+		"an update to the same spec":     {nil, updateTo(shopSpec), false},
+		"an update to another spec":      {nil, updateTo(strings.Replace(shopSpec, "3", "4", 1)), true},
+		"a scaling to the same replicas": {nil, scaleTo(3), false},
+		"an update of what someone deletes in the cluster": {
+			func(w *world) {
+				going := reported(*w.Deployment.WrittenInstanceID, "Deleting", "Deleting")
+				going.DeletionRequestedAt = &w.now
+				w.reportObject(going)
+			},
+			updateTo(shopSpec), true,
+		},
+		"an update of what has failed since (case E04)": {
+			func(w *world) { w.report(*w.Deployment.WrittenInstanceID, "Failed", "Error") },
+			updateTo(shopSpec), true,
+		},
+		"an update of what has failed, which is asked for already": {
+			func(w *world) {
+				w.report(*w.Deployment.WrittenInstanceID, "Failed", "Error")
+				w.request(updateTo(shopSpec))
+			},
+			updateTo(shopSpec), false,
+		},
 		"a scaling to other replicas":                 {nil, scaleTo(4), true},
 		"an upgrade to the same version":              {nil, upgradeTo("2.4.0"), false},
 		"an upgrade to another version":               {nil, upgradeTo("2.5.0"), true},

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -85,7 +86,8 @@ func (s *State) FinishStep(taskID, workerID, stepID string, reason *string, now 
 	outcome := StepSucceeded
 	if reason != nil {
 		outcome = StepFailed
-		reason = cleanOptional(reason, maxErrorBytes)
+		why := cmp.Or(CleanText(*reason, maxErrorBytes), noReason)
+		reason = &why
 	}
 	switch {
 	case step.Status == outcome:

@@ -413,3 +413,16 @@ func TestW1TextOfFlowsIsCleaned(t *testing.T) {
 		t.Errorf("message is %q", got)
 	}
 }
+
+func TestAStepThatFailsWithoutAReasonSaysSo(t *testing.T) {
+	for name, reason := range map[string]string{"it is empty": "", "nothing of it can be kept": "\x00"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			task := w.claim()
+			w.start(task, stepSpecWrite)
+			w.fail(task, stepSpecWrite, reason)
+			w.end(task, TaskFailed)
+			w.wantReason(task, `step "`+stepSpecWrite+`" failed: `+noReason)
+		})
+	}
+}

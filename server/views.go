@@ -43,7 +43,9 @@ type DeploymentView struct {
 	PodCount int
 	// Tasks are the newest ones with their families, in order of creation.
 	Tasks Tasks
-	// Newest are the ids of the tasks, newest first, without those that only
-	// belong to their families.
+	// Newest are the ids of the tasks but for those of hooks: the one at work, then
+	// the newest first, at most so many as were asked for.
 	Newest []string
+	// TaskCount is how many there are.
+	TaskCount int
 }

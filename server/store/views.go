@@ -89,11 +89,12 @@ func viewPods(ctx context.Context, db bun.IDB, view *server.DeploymentView, most
 
 func viewTasks(ctx context.Context, db bun.IDB, view *server.DeploymentView, most int) error {
 	var rows []taskRow
-	err := selectTasks(db, &rows).Where("t.deployment_id = ?", view.Deployment.ID).
-		OrderExpr("t.position DESC").Limit(int64(most)).Scan(ctx)
+	count, err := selectTasks(db, &rows).Where("t.deployment_id = ?", view.Deployment.ID).Where("t.parent_task_id IS NULL").
+		OrderExpr("(t.status = ?) DESC, t.position DESC", server.TaskRunning).Limit(int64(most)).ScanAndCount(ctx)
 	if err != nil {
 		return fmt.Errorf("reading tasks: %w", err)
 	}
+	view.TaskCount = int(count)
 	for i := range rows {
 		view.Newest = append(view.Newest, rows[i].ID)
 	}

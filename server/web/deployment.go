@@ -29,6 +29,9 @@ type deploymentView struct {
 	// Conditions are those of the StyrminDeployment, in their order.
 	Conditions []conditionView
 	History    []taskLine
+	// TaskCount is how many tasks there are; more than ShownTasks where not all are
+	// shown.
+	TaskCount, ShownTasks int
 }
 
 type conditionView struct {
@@ -55,10 +58,16 @@ type deploymentHead struct {
 	Reported *moment
 	// Silent: the last report is too long ago.
 	Silent bool
+	// PodsSilent: that of the cluster's pods is, though the deployment is reported;
+	// PodsReported is when it came, nil for never.
+	PodsSilent   bool
+	PodsReported *moment
+	// Back: it is deleted, and yet the cluster has its object.
+	Back bool
 }
 
 // Gone tells whether nothing of it is left in the cluster.
-func (v deploymentHead) Gone() bool { return v.Status == server.DeploymentDeleted }
+func (v deploymentHead) Gone() bool { return v.Status == server.DeploymentDeleted && !v.Back }
 
 // taskLine is a task in a list.
 type taskLine struct {
@@ -91,7 +100,7 @@ func (h *handler) deploymentAnswer(r *http.Request, token server.Token, refused 
 	shown := &answer{
 		page: "deployment", title: view.Deployment.Name + ": " + string(view.Deployment.Status),
 		content: teller.deployment(view, podOrderOf(r.URL.Query())),
-		live:    teller.head(view, clusterName(clusters, view.Deployment.ClusterID)),
+		live:    teller.head(view, clusters),
 	}
 	if token.Role == server.RoleAdmin {
 		shown.aside = actionsOf(view, refused)
@@ -99,19 +108,10 @@ func (h *handler) deploymentAnswer(r *http.Request, token server.Token, refused 
 	return shown, nil
 }
 
-func clusterName(clusters []server.Cluster, id string) string {
-	for _, cluster := range clusters {
-		if cluster.ID == id {
-			return cluster.Name
-		}
-	}
-	return id
-}
-
-func (t teller) head(view *server.DeploymentView, cluster string) deploymentHead {
+func (t teller) head(view *server.DeploymentView, clusters []server.Cluster) deploymentHead {
 	deployment := &view.Deployment
 	head := deploymentHead{
-		Name: deployment.Name, Environment: deref(deployment.Environment), Cluster: cluster, Version: deref(deployment.Version),
+		Name: deployment.Name, Environment: deref(deployment.Environment), Version: deref(deployment.Version),
 		Internal: deployment.Internal, Foreign: deployment.ManagedBy == server.DeploymentManagerCluster,
 		Status: deployment.Status, Tone: toneOfDeployment(deployment.Status), Message: deref(deployment.StatusMessage),
 		Since: t.clock.moment(deployment.StatusSince), Reported: t.clock.optional(deployment.LastReportAt),
@@ -119,6 +119,15 @@ func (t teller) head(view *server.DeploymentView, cluster string) deploymentHead
 	}
 	if view.Observed != nil {
 		head.Object = view.Observed.Namespace + "/" + view.Observed.Name
+		head.Back = deployment.Status == server.DeploymentDeleted && view.Observed.DeletionRequestedAt == nil
+	}
+	for i := range clusters {
+		if cluster := &clusters[i]; cluster.ID == deployment.ClusterID {
+			head.Cluster = cluster.Name
+			// A cluster is known as of the older half of its reports.
+			head.PodsSilent = !head.Silent && len(view.Pods) > 0 && t.clock.olderThan(cluster.SilentSince(), t.timeout)
+			head.PodsReported = t.clock.optional(cluster.LastReportAt)
+		}
 	}
 	return head
 }
@@ -126,7 +135,7 @@ func (t teller) head(view *server.DeploymentView, cluster string) deploymentHead
 func (t teller) deployment(view *server.DeploymentView, order podOrder) deploymentView {
 	shown := deploymentView{
 		Name: view.Deployment.Name, Foreign: view.Deployment.ManagedBy == server.DeploymentManagerCluster,
-		Compare: compare(view), Pods: podsOf(view, order, t.clock),
+		Compare: compare(view), Pods: podsOf(view, order, t.clock), TaskCount: view.TaskCount, ShownTasks: len(view.Newest),
 	}
 	if view.Observed != nil {
 		shown.Conditions = t.conditions(view.Observed.Conditions)
@@ -160,9 +169,6 @@ func toneOfCondition(status string) tone {
 func (t teller) addTasks(shown *deploymentView, newest []string) {
 	for _, id := range newest {
 		task := t.tasks.Find(id)
-		if task.IsHookTask() {
-			continue
-		}
 		result := t.tasks.Result(id)
 		if result == server.ResultRunning && task.Status == server.TaskPending {
 			shown.Queued = append(shown.Queued, t.line(task))

@@ -78,6 +78,49 @@ func TestADeploymentIsShownInEachState(t *testing.T) {
 			want:     []string{"DELETED", "Nothing of this deployment is left"},
 			wantNone: []string{"Agent silent", "do-delete"},
 		},
+		"deleted, and back in the cluster": {
+			play: func(s *stage) string {
+				id, what := s.runShop()
+				task := s.request(id, server.Change{Kind: server.TaskDelete})
+				s.claim(task.ID)
+				s.start(task.ID, "Request")
+				s.must(s.store.RecordDeletionRequest(s.Context(), s.agent, task.ID, worker))
+				s.finish(task.ID, "Request")
+				s.end(task.ID)
+				s.clock.Advance(5 * time.Second)
+				s.reports(seen{})
+				s.clock.Advance(5 * time.Second)
+				s.reports(what)
+				return id
+			},
+			want:     []string{"DELETED", "Not gone</b>", "the cluster has styrmin/prod-shop"},
+			wantNone: []string{"Nothing of this deployment is left"},
+		},
+		"its pods are not reported": {
+			play: func(s *stage) string {
+				id, what := s.runShop()
+				s.clock.Advance(61 * time.Second)
+				s.reportsObjects(what)
+				return id
+			},
+			want:     []string{"RUNNING", "Pods silent", "since <time data-at datetime=\"2026-11-29T12:00:01Z\"", "the last known ones"},
+			wantNone: []string{"Agent silent"},
+		},
+		"with more tasks than are shown": {
+			play: func(s *stage) string {
+				id, _ := s.runShop()
+				scale := func(replicas int) *server.Task {
+					return s.request(id, server.Change{Kind: server.TaskScale, Replicas: []server.ComponentReplicas{{Component: "server", Replicas: replicas}}})
+				}
+				s.claim(scale(4).ID)
+				for i := range maxTasks + 5 {
+					scale(5 + i)
+				}
+				return id
+			},
+			want:     []string{"Waiting for a worker", "Scale server to 4</a></h2> <b class=\"st busy\">RUNNING", "Scale server to 29", "20 of 27 tasks are shown"},
+			wantNone: []string{"No task has changed"},
+		},
 		"missing from its cluster": {
 			play: func(s *stage) string {
 				id, _ := s.runShop()

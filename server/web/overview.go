@@ -113,7 +113,11 @@ func (l lister) overview(wanted filter, summaries []server.DeploymentSummary) (o
 		names[cluster.ID] = cluster.Name
 		age := clusterAge{Key: cluster.Name, Name: cluster.Name, Silent: l.clock.olderThan(cluster.SilentSince(), l.timeout)}
 		age.At = l.clock.optional(cluster.LastReportAt)
-		if at, reported := newest[cluster.ID]; reported && !age.Silent {
+		switch at, reported := newest[cluster.ID]; {
+		case reported && cluster.LastReportAt != nil && at.Before(*cluster.LastReportAt):
+			// None of those listed was in the newest report.
+			delete(newest, cluster.ID)
+		case reported && !age.Silent:
 			age.At = l.clock.optional(&at)
 		}
 		live.Clusters = append(live.Clusters, age)

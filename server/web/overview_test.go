@@ -5,6 +5,7 @@ package web
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,35 @@ func TestTheOverviewIsFilteredByItsAddress(t *testing.T) {
 func TestAnEmptyOverviewSaysWhatToDo(t *testing.T) {
 	s := newStage(t)
 	s.wantText(s.get(server.RoleViewer, "/"), "No deployments yet", "styrminctl deployments apply", "no report yet")
+}
+
+// TestAnAgentThatHasComeAndReportsNothingIsSilent: its session is open, and then it
+// ended, or may not list one of the kinds.
+func TestAnAgentThatHasComeAndReportsNothingIsSilent(t *testing.T) {
+	s := newStage(t)
+	s.clock.Advance(61 * time.Second)
+	for _, address := range []string{"/", "/clusters"} {
+		s.want("the status of "+address, http.StatusOK, s.get(server.RoleViewer, address).Code)
+	}
+	s.wantText(s.get(server.RoleViewer, "/"), "Agent silent", "<strong>north</strong> has come, and has not reported the whole cluster yet")
+	s.wantText(s.get(server.RoleViewer, "/clusters"), "SILENT", "never")
+}
+
+// TestWhenAClusterReportedIsNotToldByWhatIsDeleted.
+func TestWhenAClusterReportedIsNotToldByWhatIsDeleted(t *testing.T) {
+	s := newStage(t)
+	s.reports(seen{objects: []server.DeploymentStatus{s.object("blog"), s.object("shop")}})
+	s.reports(seen{objects: []server.DeploymentStatus{s.object("shop")}})
+	s.clock.Advance(20 * day)
+	s.reports(seen{objects: []server.DeploymentStatus{s.object("shop")}})
+	got := s.get(server.RoleViewer, "/?status=DELETED")
+	s.want("the deleted ones", []string{"blog"}, s.rowsOf(got))
+	_, reports, _ := strings.Cut(got.body, `aria-label="Last reports of the clusters"`)
+	reports, _, _ = strings.Cut(reports, "</ul>")
+	if !strings.Contains(reports, ">0 s</time> ago") {
+		t.Errorf("the cluster reported: %s", reports)
+	}
+	s.wantText(got, "20 d</time>")
 }
 
 func TestDeletedDeploymentsAreShownWhenAskedFor(t *testing.T) {

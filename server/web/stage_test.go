@@ -125,22 +125,38 @@ type seen struct {
 func (s *stage) reports(what seen) {
 	s.Helper()
 	s.sequence++
-	now := s.clock.Now()
-	header := server.ReportHeader{
-		SessionID: s.report, Sequence: s.sequence, Complete: true, ObservedAt: now.Add(-2 * time.Second), SentAt: now,
-	}
+	header := s.header()
 	pods := server.PodReport{Header: header}
 	for namespace, list := range what.pods {
 		pods.Namespaces = append(pods.Namespaces, server.NamespacePods{Namespace: namespace, Digest: server.NewID(), Pods: list})
 	}
 	_, err := s.store.ApplyPodReport(s.Context(), s.agent, pods)
 	s.must(err)
-	objects := what.objects
+	s.reportsDeployments(header, what.objects)
+}
+
+// reportsObjects sends a snapshot without the pods, which could not be read.
+func (s *stage) reportsObjects(what seen) {
+	s.Helper()
+	s.sequence++
+	s.reportsDeployments(s.header(), what.objects)
+}
+
+func (s *stage) reportsDeployments(header server.ReportHeader, objects []server.DeploymentStatus) {
+	s.Helper()
 	if objects == nil {
 		objects = []server.DeploymentStatus{}
 	}
-	_, err = s.store.ApplyDeploymentReport(s.Context(), s.agent, server.DeploymentReport{Header: header, Deployments: objects})
+	_, err := s.store.ApplyDeploymentReport(s.Context(), s.agent, server.DeploymentReport{Header: header, Deployments: objects})
 	s.must(err)
+}
+
+// header is that of a complete snapshot of now.
+func (s *stage) header() server.ReportHeader {
+	now := s.clock.Now()
+	return server.ReportHeader{
+		SessionID: s.report, Sequence: s.sequence, Complete: true, ObservedAt: now.Add(-2 * time.Second), SentAt: now,
+	}
 }
 
 // object is a StyrminDeployment that was applied by hand and runs.
