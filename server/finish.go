@@ -3,7 +3,10 @@
 
 package server
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // parentEnded is the message of a hook task that no one waits for any more.
 const parentEnded = "the task that started it has ended"
@@ -54,8 +57,23 @@ func (s *State) endFlow(task *Task, status TaskStatus, message *string, now time
 		}
 	}
 	if s.Tasks.result(task) == ResultFailed && s.neverReachedTheCluster(task) {
-		s.setStatus(DeploymentFailed, s.Tasks.FailureReason(task.ID), now)
+		reason := s.Tasks.FailureReason(task.ID)
+		s.setStatus(DeploymentFailed, reason, now)
+		if task.wasRefused() {
+			// Nobody works on it. A report begins it again, should one come (R8).
+			for _, step := range task.operatorSteps() {
+				if step.Status == StepRunning {
+					step.end(StepFailed, now, reason)
+				}
+			}
+		}
 	}
+}
+
+// wasRefused tells whether the step that writes or deletes the StyrminDeployment has
+// failed.
+func (t *Task) wasRefused() bool {
+	return slices.ContainsFunc(t.Steps, func(step Step) bool { return step.writesObject() && step.Status == StepFailed })
 }
 
 // neverReachedTheCluster tells whether, for all that reports have shown, a

@@ -117,3 +117,48 @@ func TestR5SuccessfulFlowWithAFailedStepIsAFailure(t *testing.T) {
 	w.wantResult(task, ResultFailed)
 	w.wantStatus(DeploymentFailed)
 }
+
+// TestR11WhatWasRefusedLeavesNoStepRunning: nobody works on it, and it would seem
+// stuck for ever.
+func TestR11WhatWasRefusedLeavesNoStepRunning(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change Change
+		step   string
+		record func(w *world, task string) error
+		want   []StepStatus
+	}{
+		"an update": {scaleTo(4), stepSpecWrite, func(w *world, task string) error {
+			_, err := w.RecordSpecWrite(task, testWorker, w.now)
+			return err
+		}, []StepStatus{StepFailed, StepPending, StepPending, StepPending}},
+		"a deletion": {deletion, stepDeletionRequest, func(w *world, task string) error {
+			return w.RecordDeletionRequest(task, testWorker, w.now)
+		}, []StepStatus{StepFailed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := running(t)
+			task := w.request(tc.change)
+			w.claim()
+			w.start(task, tc.step)
+			w.must(tc.record(w, task))
+			w.fail(task, tc.step, "refused")
+			w.end(task, TaskFailed)
+			w.wantSteps(task, tc.want...)
+			w.wantReason(task, `step "`+tc.step+`" failed: refused`)
+			w.wantStatus(DeploymentFailed)
+		})
+	}
+	t.Run("and a report begins it again", func(t *testing.T) {
+		w := running(t)
+		task := w.request(scaleTo(4))
+		w.claim()
+		w.start(task, stepSpecWrite)
+		instance, err := w.RecordSpecWrite(task, testWorker, w.now)
+		w.must(err)
+		w.fail(task, stepSpecWrite, "no answer")
+		w.end(task, TaskFailed)
+		w.pass(5)
+		w.report(instance.ID, "CreatingHelmRelease", "Deploying")
+		w.wantSteps(task, StepSucceeded, StepRunning, StepPending, StepPending)
+	})
+}

@@ -107,7 +107,7 @@ func (s *State) FinishStep(taskID, workerID, stepID string, reason *string, now 
 
 // mayHaveSucceeded refuses a success that the server knows to be none.
 func (s *State) mayHaveSucceeded(task *Task, step *Step) error {
-	if (step.Name == stepSpecWrite || step.Name == stepDeletionRequest) && step.Kind == StepFlow && !task.Recorded() {
+	if step.writesObject() && !task.Recorded() {
 		return Errorf(CodeConflict, "step %q: nothing was recorded", step.Name)
 	}
 	for i := range s.Tasks {

@@ -127,3 +127,9 @@ func hookChanges(when string, actions []styrminv1.HookAction) ([]Change, error) 
 	}
 	return changes, nil
 }
+
+// writesObject tells whether the flow's step writes the StyrminDeployment, or deletes
+// it.
+func (s *Step) writesObject() bool {
+	return s.Kind == StepFlow && (s.Name == stepSpecWrite || s.Name == stepDeletionRequest)
+}

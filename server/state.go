@@ -59,24 +59,28 @@ func (s *State) ApplyReport(observed DeploymentStatus, pods func() []PodStatus, 
 	s.applyStatus(&observed, receipt.At)
 }
 
-// Prevailing picks the object that speaks for a deployment when a cluster has
-// several of it: one whose deletion is not requested wins (R5). It returns nil
-// without objects.
-func Prevailing(objects []DeploymentStatus) *DeploymentStatus {
+// Prevailing picks the object that speaks for the deployment when a cluster has
+// several of it: one whose deletion is not requested wins (R5), and of those the one
+// that the server writes, for a copy of it tells nothing of the original. It returns
+// nil without objects.
+func (d *Deployment) Prevailing(objects []DeploymentStatus) *DeploymentStatus {
 	var best *DeploymentStatus
 	for i := range objects {
-		if best == nil || prevails(&objects[i], best) {
+		if best == nil || d.prevails(&objects[i], best) {
 			best = &objects[i]
 		}
 	}
 	return best
 }
 
-// prevails orders by wanted before deleted, then by identity so that each
-// report picks the same.
-func prevails(a, b *DeploymentStatus) bool {
+// prevails orders by wanted before deleted, then the server's own before others, then
+// by identity so that each report picks the same.
+func (d *Deployment) prevails(a, b *DeploymentStatus) bool {
 	if gone := a.DeletionRequestedAt != nil; gone != (b.DeletionRequestedAt != nil) {
 		return !gone
+	}
+	if own := d.writes(a); own != d.writes(b) {
+		return own
 	}
 	if a.Namespace != b.Namespace {
 		return a.Namespace < b.Namespace
@@ -85,4 +89,9 @@ func prevails(a, b *DeploymentStatus) bool {
 		return a.Name < b.Name
 	}
 	return a.UID < b.UID
+}
+
+// writes tells whether it is the object that the server writes for the deployment.
+func (d *Deployment) writes(object *DeploymentStatus) bool {
+	return d.ManagedBy == DeploymentManagerServer && object.Namespace == ObjectNamespace && object.Name == d.objectName()
 }

@@ -91,10 +91,17 @@ func TestR5PrevailingObject(t *testing.T) {
 		}
 		return o
 	}
+	own := &Deployment{Name: "shop", Environment: ptr("prod"), ManagedBy: DeploymentManagerServer}
 	cases := map[string]struct {
 		objects []DeploymentStatus
 		want    string
 	}{
+		"the server's own wins over a copy of it": {
+			[]DeploymentStatus{object(ObjectNamespace, "dev-shop", "1", false), object(ObjectNamespace, "prod-shop", "2", false)}, "2",
+		},
+		"a copy wins over the server's own whose deletion is requested": {
+			[]DeploymentStatus{object(ObjectNamespace, "prod-shop", "2", true), object(ObjectNamespace, "dev-shop", "1", false)}, "1",
+		},
 		"one whose deletion is not requested wins": {[]DeploymentStatus{object("a", "a", "1", true), object("b", "b", "2", false)}, "2"},
 		"the only one wins though it is deleted":   {[]DeploymentStatus{object("a", "a", "1", true)}, "1"},
 		"of equals the first by namespace wins":    {[]DeploymentStatus{object("b", "a", "2", false), object("a", "b", "1", false)}, "1"},
@@ -103,12 +110,12 @@ func TestR5PrevailingObject(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Prevailing(tc.objects); got.UID != tc.want {
+			if got := own.Prevailing(tc.objects); got.UID != tc.want {
 				t.Errorf("picked %s, want %s", got.UID, tc.want)
 			}
 		})
 	}
-	if got := Prevailing(nil); got != nil {
+	if got := own.Prevailing(nil); got != nil {
 		t.Errorf("picked %v of none", got)
 	}
 }

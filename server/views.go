@@ -18,7 +18,7 @@ type DeploymentSummary struct {
 // has several objects of the deployment, the prevailing one counts.
 func (s *DeploymentSummary) Summarize(objects []DeploymentStatus) {
 	s.DesiredPods = 0
-	if observed := Prevailing(objects); observed != nil {
+	if observed := s.Prevailing(objects); observed != nil {
 		for _, component := range observed.Components {
 			s.DesiredPods += component.Desired
 		}

@@ -173,7 +173,7 @@ func loadWhole(ctx context.Context, tx bun.Tx, ids []string) ([]*server.State, e
 	for i := range rows {
 		deployment := rows[i].Deployment
 		state := &server.State{
-			Deployment: deployment, Tasks: tasks[deployment.ID], Observed: server.Prevailing(observed[deployment.ID]),
+			Deployment: deployment, Tasks: tasks[deployment.ID], Observed: deployment.Prevailing(observed[deployment.ID]),
 		}
 		if state.Instances, err = loadInstances(ctx, tx, &deployment, state.Tasks); err != nil {
 			return nil, err

@@ -231,7 +231,7 @@ func (r *deploymentReport) applyToDeployments(ctx context.Context, rows server.D
 				pods, failed = podsOf(ctx, r.tx, id)
 				return pods
 			}
-			state.ApplyReport(*server.Prevailing(objects), pods, receipt)
+			state.ApplyReport(*state.Deployment.Prevailing(objects), pods, receipt)
 			if failed != nil {
 				return failed
 			}

@@ -52,12 +52,12 @@ func (r *deploymentReport) loadStates(
 	objects := server.ByDeployment(stored)
 	for id, state := range after {
 		state.Tasks = tasks[id]
-		state.Observed = server.Prevailing(objects[id])
+		state.Observed = state.Deployment.Prevailing(objects[id])
 		before[id] = state.Clone()
 	}
 	for _, id := range reported {
 		if !known[id] {
-			after[id] = &server.State{Deployment: server.Adopt(*server.Prevailing(rows.Reported[id]), r.at)}
+			after[id] = &server.State{Deployment: server.Adopt(*new(server.Deployment).Prevailing(rows.Reported[id]), r.at)}
 		}
 	}
 	return after, before, nil

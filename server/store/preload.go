@@ -23,12 +23,17 @@ const (
 // ObservedOf returns what was last reported of each deployment, nil where
 // nothing is.
 func (s *Store) ObservedOf(ctx context.Context, ids []string) (map[string]*server.DeploymentStatus, error) {
+	var deployments []deploymentRow
 	var rows []deploymentStatusRow
 	err := s.read(ctx, "observed deployments", func(ctx context.Context, db bun.IDB) error {
 		return inBatches(ids, func(ids []string) error {
-			var some []deploymentStatusRow
-			err := db.NewSelect().Model(&some).Where("deployment_id IN (?)", bun.List(ids)).Scan(ctx)
-			rows = append(rows, some...)
+			var some []deploymentRow
+			if err := db.NewSelect().Model(&some).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+				return err
+			}
+			var objects []deploymentStatusRow
+			err := db.NewSelect().Model(&objects).Where("deployment_id IN (?)", bun.List(ids)).Scan(ctx)
+			deployments, rows = append(deployments, some...), append(rows, objects...)
 			return err
 		})
 	})
@@ -38,7 +43,10 @@ func (s *Store) ObservedOf(ctx context.Context, ids []string) (map[string]*serve
 	groups := server.ByDeployment(deploymentStatuses(rows))
 	observed := make(map[string]*server.DeploymentStatus, len(ids))
 	for _, id := range ids {
-		observed[id] = server.Prevailing(groups[id])
+		observed[id] = nil
+	}
+	for i := range deployments {
+		observed[deployments[i].ID] = deployments[i].Prevailing(groups[deployments[i].ID])
 	}
 	return observed, nil
 }

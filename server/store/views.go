@@ -44,7 +44,7 @@ func viewObserved(ctx context.Context, db bun.IDB, view *server.DeploymentView) 
 	if err := db.NewSelect().Model(&rows).Where("deployment_id = ?", view.Deployment.ID).Scan(ctx); err != nil {
 		return fmt.Errorf("reading what was observed: %w", err)
 	}
-	view.Observed = server.Prevailing(deploymentStatuses(rows))
+	view.Observed = view.Deployment.Prevailing(deploymentStatuses(rows))
 	return nil
 }
 

@@ -18,7 +18,7 @@ func TestADeploymentIsViewedWhole(t *testing.T) {
 		w.must(err)
 		w.want("before anything is reported", &server.DeploymentView{
 			Deployment: w.deployment(task.DeploymentID), Pods: []server.PodStatus{},
-			Tasks: server.Tasks{*w.task(task.ID)}, Newest: []string{task.ID},
+			Tasks: server.Tasks{*w.task(task.ID)}, Newest: []string{task.ID}, TaskCount: 1,
 		}, view)
 
 		w.want("the claim", task.ID, w.claim("worker"))
