@@ -101,8 +101,8 @@ func (s *State) declared(change Change) (Change, error) {
 }
 
 // changesNothing tells whether what the queue leads to is already what the
-// change asks for. What failed, or is missing from the cluster or on its way out of it, is
-// rolled out again when it is asked for again.
+// change asks for. What failed, or is missing from the cluster or on its way out of
+// it, is rolled out again when it is asked for again.
 func (s *State) changesNothing(kind TaskKind, base, next spec) (bool, error) {
 	switch kind {
 	case TaskUpdate, TaskScale, TaskUpdateVersion:
@@ -119,7 +119,7 @@ func (s *State) changesNothing(kind TaskKind, base, next spec) (bool, error) {
 // work that will make it run.
 func (s *State) hasComeToNothing() bool {
 	isGoing := s.Observed != nil && s.Observed.DeletionRequestedAt != nil
-	return s.Deployment.Missing || isGoing || s.Deployment.Status == DeploymentFailed || s.newestWriteFailed()
+	return s.Deployment.Missing || isGoing || s.newestWriteFailed()
 }
 
 // newestWriteFailed tells whether the newest written spec has come to nothing.

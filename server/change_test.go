@@ -42,13 +42,11 @@ func TestW5NothingChanges(t *testing.T) {
 			},
 			updateTo(shopSpec), true,
 		},
-		"an update of what has failed since (case E04)": {
-			func(w *world) { w.report(*w.Deployment.WrittenInstanceID, "Failed", "Error") },
-			updateTo(shopSpec), true,
-		},
-		"an update of what has failed, which is asked for already": {
+		"an update of what someone deletes in the cluster, which is asked for already": {
 			func(w *world) {
-				w.report(*w.Deployment.WrittenInstanceID, "Failed", "Error")
+				going := reported(*w.Deployment.WrittenInstanceID, "Deleting", "Deleting")
+				going.DeletionRequestedAt = &w.now
+				w.reportObject(going)
 				w.request(updateTo(shopSpec))
 			},
 			updateTo(shopSpec), false,
