@@ -63,6 +63,12 @@ func TestP5WhatTheServerAnswersIsNotAlwaysAnAnswer(t *testing.T) {
 			s.deletePod(goes)
 			s.shown(2*returnBound, stays, changes, goes, comes, shop)
 			s.detected("the end of "+tc.name, time.Since(healedAt), returnBound)
+			// The next harm comes after a whole snapshot: until then the agent goes on
+			// backing off.
+			reported := agent.metric("reports_total", "styrmindeployments", "success")
+			s.eventually(returnBound, "a whole snapshot is reported", func() bool {
+				return agent.metric("reports_total", "styrmindeployments", "success") > reported
+			})
 			goes = comes
 		})
 	}
