@@ -118,7 +118,7 @@ func (s *State) changesNothing(kind TaskKind, base, next spec) (bool, error) {
 // hasComeToNothing tells whether what was declared does not run, and nothing is at
 // work that will make it run.
 func (s *State) hasComeToNothing() bool {
-	isGoing := s.Observed != nil && s.Observed.DeletionRequestedAt != nil
+	isGoing := s.Observed != nil && s.Observed.DeletionRequestedAt != nil && s.isNewest(s.Observed.InstanceID)
 	return s.Deployment.Missing || isGoing || s.newestWriteFailed()
 }
 

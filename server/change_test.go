@@ -42,6 +42,19 @@ func TestW5NothingChanges(t *testing.T) {
 			},
 			updateTo(shopSpec), true,
 		},
+		"an update of what someone deletes in the cluster, whose write waits for that": {
+			func(w *world) {
+				going := reported(*w.Deployment.WrittenInstanceID, "Deleting", "Deleting")
+				going.DeletionRequestedAt = &w.now
+				w.reportObject(going)
+				task := w.request(updateTo(shopSpec))
+				w.claim()
+				w.start(task, stepSpecWrite)
+				_, err := w.RecordSpecWrite(task, testWorker, w.now)
+				w.must(err)
+			},
+			updateTo(shopSpec), false,
+		},
 		"an update of what someone deletes in the cluster, which is asked for already": {
 			func(w *world) {
 				going := reported(*w.Deployment.WrittenInstanceID, "Deleting", "Deleting")
