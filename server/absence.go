@@ -70,7 +70,7 @@ func (s *State) mayNotBeWritten(at time.Time) bool {
 		return false
 	}
 	return slices.ContainsFunc(task.Steps, func(step Step) bool {
-		if step.Kind != StepFlow || step.Name != stepSpecWrite {
+		if !step.writesObject() {
 			return false
 		}
 		ended := step.EndedAt()

@@ -70,7 +70,8 @@ func TestAnAgentThatHasComeAndReportsNothingIsSilent(t *testing.T) {
 	s.wantText(s.get(server.RoleViewer, "/clusters"), "SILENT", "never")
 }
 
-// TestWhenAClusterReportedIsNotToldByWhatIsDeleted.
+// TestWhenAClusterReportedIsNotToldByWhatIsDeleted: the list of deleted deployments
+// holds none that is in its newest report.
 func TestWhenAClusterReportedIsNotToldByWhatIsDeleted(t *testing.T) {
 	s := newStage(t)
 	s.reports(seen{objects: []server.DeploymentStatus{s.object("blog"), s.object("shop")}})

@@ -216,14 +216,19 @@ func (s *scenario) shown(limit time.Duration, subjects ...subject) time.Duration
 		if err != nil {
 			return false // It may be the one that is harmed.
 		}
-		for _, subject := range subjects {
-			if v.shows(subject) != s.truth.now(subject) {
-				return false
-			}
-		}
-		return true
+		return s.isTold(v, subjects...)
 	})
 	return time.Since(changed)
+}
+
+// isTold tells whether the view shows each subject as it is now.
+func (s *scenario) isTold(v *view, subjects ...subject) bool {
+	for _, subject := range subjects {
+		if v.shows(subject) != s.truth.now(subject) {
+			return false
+		}
+	}
+	return true
 }
 
 // detected tells how long it took until the truth was shown, and bounds that.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -137,7 +136,7 @@ func TestP5ASlowServerAndOneThatHangs(t *testing.T) {
 		if len(lies) > 0 {
 			t.Fatal(lies)
 		}
-		return !slices.ContainsFunc([]subject{stays, changes, goes, shop}, func(of subject) bool { return v.shows(of) != s.truth.now(of) })
+		return s.isTold(v, stays, changes, goes, shop)
 	})
 	s.detected("the end of a server that hung", time.Since(healedAt), returnBound)
 }
