@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
@@ -31,11 +32,12 @@ import (
 
 var (
 	podResource        = corev1.SchemeGroupVersion.WithResource("pods")
+	namespaceResource  = corev1.SchemeGroupVersion.WithResource("namespaces")
 	deploymentResource = styrminv1.GroupVersion.WithResource("styrmindeployments")
 )
 
 const (
-	// probeTimeout is how long one request of a proof may take.
+	// probeTimeout is how long one small request may take.
 	probeTimeout = 4 * time.Second
 	// probeWatch is how long the watch of a proof lasts.
 	probeWatch = time.Second
@@ -99,6 +101,24 @@ func (c *connection) cut() {
 func (c *connection) get(options *metav1.ListOptions) *rest.Request {
 	// A retry would come out of the time that the proof has.
 	return c.rest.Get().Resource(c.resource.Resource).VersionedParams(options, metav1.ParameterCodec).MaxRetries(0)
+}
+
+// uid returns the UID of the object of that name.
+func (c *connection) uid(ctx context.Context, name string) (types.UID, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	body, err := c.rest.Get().Resource(c.resource.Resource).Name(name).SetHeader("Accept", acceptMetadata).MaxRetries(0).DoRaw(ctx)
+	if err != nil {
+		return "", fmt.Errorf("asking the API server for %s/%s: %w", c.resource.Resource, name, err)
+	}
+	object := &metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(body, object); err != nil {
+		return "", fmt.Errorf("reading the metadata of %s/%s: %w", c.resource.Resource, name, err)
+	}
+	if object.UID == "" {
+		return "", fmt.Errorf("reading the metadata of %s/%s: the answer has no UID", c.resource.Resource, name)
+	}
+	return object.UID, nil
 }
 
 // currentVersion returns the resource version at which a consistent read of the

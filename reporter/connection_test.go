@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -61,6 +62,73 @@ func toldBy(t *testing.T, answer http.HandlerFunc) *connection {
 	}
 	t.Cleanup(c.cut)
 	return c
+}
+
+// TestP2AProofAsksForAsLittleAsProves: a version would have the API server answer
+// the first list from a cache; whole objects would cost as much as an informer.
+func TestP2AProofAsksForAsLittleAsProves(t *testing.T) {
+	const (
+		ofOne  = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+		ofList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	)
+	type request struct{ Path, Query, Accept string }
+	for name, tc := range map[string]struct {
+		ask    func(c *connection) (version string, err error)
+		answer string
+		want   request
+		// wantVersion is what the answer is understood to tell.
+		wantVersion string
+	}{
+		"the current version": {
+			ask:         func(c *connection) (string, error) { return c.currentVersion(t.Context()) },
+			answer:      `{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"resourceVersion":"3"}}]}`,
+			want:        request{"/apis/styrmin.io/v1alpha1/styrmindeployments", "limit=1", ofList},
+			wantVersion: "7",
+		},
+		"whether the watch cache has reached it": {
+			ask:    func(c *connection) (string, error) { return "", c.hasReached(t.Context(), "7") },
+			answer: `{"metadata":{"resourceVersion":"7"},"items":[]}`,
+			want: request{
+				"/apis/styrmin.io/v1alpha1/namespaces/default/styrmindeployments",
+				"fieldSelector=metadata.name%3Dstyrmin-probe&resourceVersion=7&resourceVersionMatch=NotOlderThan", ofList,
+			},
+		},
+		"what happened since the store's version": {
+			ask: func(c *connection) (version string, err error) {
+				err = c.eventsSince(t.Context(), "5", func(seen string) bool {
+					version = seen
+					return false
+				})
+				return version, err
+			},
+			answer:      `{"type":"MODIFIED","object":{"metadata":{"resourceVersion":"6"}}}`,
+			want:        request{"/apis/styrmin.io/v1alpha1/styrmindeployments", "resourceVersion=5&timeoutSeconds=1&watch=true", ofOne},
+			wantVersion: "6",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []request
+			version, err := tc.ask(toldBy(t, func(w http.ResponseWriter, r *http.Request) {
+				got = append(got, request{r.URL.Path, r.URL.Query().Encode(), r.Header.Get("Accept")})
+				writeText("application/json", tc.answer)(w, r)
+			}))
+			if err != nil || version != tc.wantVersion {
+				t.Errorf("version = %q, %v, want %q", version, err, tc.wantVersion)
+			}
+			if diff := cmp.Diff([]request{tc.want}, got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestP4AnAnswerWithoutAUIDIsAnError(t *testing.T) {
+	for _, answer := range []string{`{"error":"Sign in"}`, `null`, `<html>Sign in</html>`} {
+		uid, err := toldBy(t, writeText("application/json", answer)).uid(t.Context(), "kube-system")
+		if err == nil {
+			t.Errorf("The UID in %s is %q, without an error", answer, uid)
+		}
+	}
 }
 
 // TestP2AWatchThatStillTellsWhenItsTimeComesProvesNothing: what it had not come to

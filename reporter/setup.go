@@ -37,6 +37,10 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return fmt.Errorf("reporter: %w", err)
 	}
+	namespaces, err := newConnection(mgr.GetConfig(), mgr.GetScheme(), namespaceResource)
+	if err != nil {
+		return fmt.Errorf("reporter: connecting to the API server for the cluster's UID: %w", err)
+	}
 	instruments, err := newInstruments(options.Metrics)
 	if err != nil {
 		return fmt.Errorf("reporter: %w", err)
@@ -49,7 +53,7 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 		log:        mgr.GetLogger().WithName("reporter"),
 		clock:      options.Clock,
 		client:     server,
-		clusterUID: clusterUIDReader(mgr.GetAPIReader()),
+		clusterUID: clusterUIDReader(namespaces),
 		identity: OpenReportSessionInput{
 			AgentId:      cleanText(options.AgentID),
 			AgentVersion: cleanText(options.AgentVersion),
@@ -74,14 +78,11 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 
 // clusterUIDReader reads the UID of the kube-system namespace, which stands for
 // the cluster, from the API server itself.
-func clusterUIDReader(reader client.Reader) func(context.Context) (string, error) {
+func clusterUIDReader(namespaces *connection) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		namespace := &metav1.PartialObjectMetadata{}
-		namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-		if err := reader.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
-			return "", err
-		}
-		return string(namespace.UID), nil
+		defer namespaces.cut() // One that is kept may be frozen by the next time.
+		uid, err := namespaces.uid(ctx, metav1.NamespaceSystem)
+		return string(uid), err
 	}
 }
 
