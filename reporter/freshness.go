@@ -49,6 +49,13 @@ type prober interface {
 	cut()
 }
 
+// ageOf is how long ago the time was by the clock that says more: the wall clock may
+// have been set back since, and the monotonic clock stands still while the machine
+// sleeps.
+func ageOf(clock clock.PassiveClock, t time.Time) time.Duration {
+	return max(clock.Since(t), clock.Now().Round(0).Sub(t.Round(0)))
+}
+
 // prover proves again and again that an informer's store holds what the API
 // server has (P2): a watch that is down or frozen keeps a store as it was
 // without an error.

@@ -5,6 +5,7 @@ package reporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,9 @@ const (
 	liveListTimeout = maxSentAge - defaultRequestTimeout/2
 )
 
+// errNoList is an answer that is no list, though it does not tell an error either.
+var errNoList = errors.New("the answer is no list")
+
 // liveLister lists a kind straight from the API server, whole or not at all.
 type liveLister[T client.Object] struct {
 	connection *connection
@@ -38,12 +42,13 @@ type liveLister[T client.Object] struct {
 func (l *liveLister[T]) list(ctx context.Context) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveListTimeout)
 	defer cancel()
+	// A connection that is kept for the next list may be frozen by then.
+	defer l.connection.cut()
 	var objects []T
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := l.page(ctx, &options)
 		if err != nil {
-			l.connection.cut()
 			return nil, err
 		}
 		err = meta.EachListItem(page, func(item runtime.Object) error {
@@ -68,17 +73,17 @@ func (l *liveLister[T]) list(ctx context.Context) ([]T, error) {
 	}
 }
 
-// close closes the connections to the API server.
-func (l *liveLister[T]) close() {
-	l.connection.cut()
-}
-
 func (l *liveLister[T]) page(ctx context.Context, options *metav1.ListOptions) (client.ObjectList, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	page := l.newList()
 	if err := l.connection.get(options).Do(ctx).Into(page); err != nil {
 		return nil, fmt.Errorf("listing %s from the API server: %w", l.connection.resource.Resource, err)
+	}
+	// Every list that an API server makes has one. Any other JSON would be read as a
+	// list without objects.
+	if page.GetResourceVersion() == "" {
+		return nil, fmt.Errorf("listing %s from the API server: %w", l.connection.resource.Resource, errNoList)
 	}
 	return page, nil
 }

@@ -65,11 +65,13 @@ func (s *session) next() {
 }
 
 func (s *session) header(observedAt time.Time) ReportHeader {
+	// To the server the data is as old as its two times are apart.
+	sentAt, age := s.clock.Now().Round(0), ageOf(s.clock, observedAt)
 	return ReportHeader{
 		SessionId:  s.id,
 		Sequence:   s.sequence,
-		ObservedAt: observedAt.UTC().Truncate(time.Millisecond),
-		SentAt:     s.clock.Now().UTC().Truncate(time.Millisecond),
+		ObservedAt: sentAt.Add(-age).UTC().Truncate(time.Millisecond),
+		SentAt:     sentAt.UTC().Truncate(time.Millisecond),
 		Complete:   true,
 	}
 }

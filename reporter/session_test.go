@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
@@ -82,6 +83,31 @@ func TestP4AnotherClusterIsRetriedSlowly(t *testing.T) {
 	}
 	if got := l.wait(nil, 0); got > 6*time.Second {
 		t.Errorf("After it is mended it waits %s", got)
+	}
+}
+
+// TestP4AnotherClusterIsLoud: each try is an error in the log, with the code to look
+// up and the server's own words, which say what to do.
+func TestP4AnotherClusterIsLoud(t *testing.T) {
+	h := newHarness(t)
+	var failures []string
+	h.log = funcr.New(func(_, line string) {
+		if strings.Contains(line, `"error"=`) {
+			failures = append(failures, line)
+		}
+	}, funcr.Options{})
+	h.server.intercept = refuse("OpenReportSession", "CLUSTER_MISMATCH")
+	l := newLoop(h.reporter)
+	for i := range 3 {
+		h.fakeClock.Step(l.wait(l.cycle(t.Context()), 0))
+		if len(failures) != i+1 {
+			t.Fatalf("After %d tries the log has %d errors: %q", i+1, len(failures), failures)
+		}
+		for _, want := range []string{"opening a report session", "CLUSTER_MISMATCH", "refused by the test"} {
+			if !strings.Contains(failures[i], want) {
+				t.Errorf("The log does not say %q: %s", want, failures[i])
+			}
+		}
 	}
 }
 
@@ -190,13 +216,18 @@ func noAnswer(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.Statu
 // unreachable returns a client of a server that is not there.
 func unreachable(t *testing.T) serverConnection {
 	t.Helper()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	client, err := serverclient.New(gone.URL, "", "", defaultRequestTimeout)
+	client, err := serverclient.New(nowhere(), "", "", defaultRequestTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// nowhere returns the address of a server that is not there.
+func nowhere() string {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	return gone.URL
 }
 
 func TestP1StartBlocksUntilTheManagerEndsAndLeavesNothingBehind(t *testing.T) {
@@ -265,6 +296,40 @@ func TestCaseB08OfTwoAgentsTheNewerReports(t *testing.T) {
 	}
 	mustCycle(t, young)
 }
+
+// TestP2DataIsAsOldAsEitherClockSays: the wall clock is set, forward and back, and
+// the one that only runs stands still while the machine sleeps.
+func TestP2DataIsAsOldAsEitherClockSays(t *testing.T) {
+	for name, tc := range map[string]struct {
+		wall, run time.Duration
+	}{
+		"both go on alike":                {wall: 7 * time.Second, run: 7 * time.Second},
+		"the wall clock is set back":      {wall: -time.Hour, run: 7 * time.Second},
+		"the machine sleeps for a moment": {wall: 7 * time.Second, run: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			provenAt := testStart
+			s := &session{clock: twoClocks{now: provenAt.Add(tc.wall), since: tc.run}}
+			header := s.header(provenAt)
+			if age := header.SentAt.Sub(header.ObservedAt); age != 7*time.Second {
+				t.Errorf("The data is %s old, want 7s", age)
+			}
+			if !header.SentAt.Equal(provenAt.Add(tc.wall)) {
+				t.Errorf("It is sent at %s, want what the wall clock shows, %s", header.SentAt, provenAt.Add(tc.wall))
+			}
+		})
+	}
+}
+
+// twoClocks are a wall clock and one that only runs, which disagree.
+type twoClocks struct {
+	now   time.Time
+	since time.Duration
+}
+
+func (c twoClocks) Now() time.Time { return c.now }
+
+func (c twoClocks) Since(time.Time) time.Duration { return c.since }
 
 func TestP1AnIntervalBeyondReasonIsNotTaken(t *testing.T) {
 	for seconds, want := range map[int]time.Duration{0: 5 * time.Second, -1: 5 * time.Second, 1 << 40: maxIntervalSeconds * time.Second} {

@@ -55,7 +55,6 @@ type informerSource[T client.Object] struct {
 	}
 	live interface {
 		list(ctx context.Context) ([]T, error)
-		close()
 	}
 	// observeLive is told how each live list went.
 	observeLive func(error)
@@ -76,7 +75,6 @@ type informerSource[T client.Object] struct {
 }
 
 func (s *informerSource[T]) run(ctx context.Context) {
-	defer s.live.close()
 	s.proof.run(ctx)
 }
 
@@ -102,7 +100,7 @@ func (s *informerSource[T]) readStore(ctx context.Context) (*reading[T], time.Ti
 	waiting, cancel := context.WithTimeout(ctx, firstProofTimeout)
 	defer cancel()
 	provenAt, err := s.proof.state(waiting)
-	isOld := s.clock.Since(provenAt) > maxProofAge
+	isOld := ageOf(s.clock, provenAt) > maxProofAge
 	// A live list may have told of what came after the proof; the store may not.
 	isPassed := provenAt.Before(s.liveAt)
 	if isOld || isPassed || isStale(err) {

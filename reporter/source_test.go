@@ -53,8 +53,6 @@ type fakeLive struct {
 	lists int
 }
 
-func (f *fakeLive) close() {}
-
 func (f *fakeLive) list(context.Context) ([]*corev1.Pod, error) {
 	f.lists++
 	return f.pods, f.err
