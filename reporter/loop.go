@@ -56,10 +56,11 @@ type loop struct {
 	// podsRead and deploymentsRead are what the tables hold.
 	podsRead        *reading[*corev1.Pod]
 	deploymentsRead *reading[*styrminv1.StyrminDeployment]
-	// rowBytes is how much of rows goes in one report; isBehind tells that the
-	// server wants namespaces again, those too that this was not enough for.
+	// rowBytes is how much of rows goes in one report.
 	rowBytes int
-	isBehind bool
+	// isTooMuch and isBehind are of this cycle: its pods were maybe more than the
+	// server takes; it wants namespaces again, those too that rowBytes had no room for.
+	isTooMuch, isBehind bool
 }
 
 func newLoop(r *reporter) *loop {
@@ -87,7 +88,7 @@ type half struct {
 // cycle makes one snapshot and sends it, pods first. Its error is one of
 // sending; a kind that could not be read is logged and counted, and left out.
 func (l *loop) cycle(ctx context.Context) error {
-	l.isBehind = false
+	l.isTooMuch, l.isBehind = false, false
 	if l.session == nil {
 		err := l.open(ctx)
 		if ctx.Err() != nil {
@@ -101,7 +102,8 @@ func (l *loop) cycle(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.clock.Since(l.lastFull) >= fullReportInterval {
+	// Where all takes several reports, the last of them comes before the first again.
+	if l.clock.Since(l.lastFull) >= fullReportInterval && !l.podTable.isPartial {
 		l.forget()
 	}
 	snapshot := l.snapshot(ctx)
@@ -115,7 +117,7 @@ func (l *loop) cycle(ctx context.Context) error {
 	l.session.next()
 	err := l.send(ctx, kindPods, snapshot.pods, func() error { return l.sendPods(ctx, snapshot.pods.provenAt) })
 	var refused *serverclient.Refusal
-	if err != nil && (!errors.As(err, &refused) || isSessionLost(err)) {
+	if err != nil && ((!errors.As(err, &refused) && !l.isTooMuch) || isSessionLost(err)) {
 		// No answer, or no session: the other half would fare no better.
 		l.health.reported(kindDeployments, err)
 		return err
@@ -247,7 +249,7 @@ func (l *loop) takeDeployments(deployments *reading[*styrminv1.StyrminDeployment
 
 // hasAged tells whether a half was read, but is too old to be sent.
 func (l *loop) hasAged(half half) bool {
-	return half.err == nil && l.clock.Since(half.provenAt) > maxSentAge
+	return half.err == nil && ageOf(l.clock, half.provenAt) > maxSentAge
 }
 
 // send sends one half, or makes known why it is left out, and keeps the books.
@@ -287,7 +289,9 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 	l.metrics.objects.WithLabelValues(string(kindPods)).Set(float64(l.podTable.size()))
 	reports := l.podTable.report(l.rowBytes)
 	result, err := l.session.reportPods(ctx, provenAt, reports)
-	l.adaptSize(sizeOf(reports), err)
+	sent := sizeOf(reports)
+	l.isTooMuch = mayBeTooMuch(sent, err)
+	l.adaptSize(sent, err)
 	if err != nil {
 		if !isUndone(err) {
 			l.podTable.doubt(reports)
@@ -313,13 +317,18 @@ func isUnsent(err error) bool {
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
+// mayBeTooMuch tells whether a report of that size was more than the server takes,
+// by its own word or by the time that it took, unless it was so small that it cannot
+// have been that.
+func mayBeTooMuch(sent int, err error) bool {
+	return serverclient.IsRefused(err, codeTooLarge) || (errors.Is(err, context.DeadlineExceeded) && sent > minRowBytes)
+}
+
 // adaptSize finds how much the server takes in one report: half of what was too
-// much for it, by its own word or by the time that it took, unless the report was so
-// small that it cannot have been that; and little by little more again while that
-// goes well.
+// much for it, and little by little more again while that goes well.
 func (l *loop) adaptSize(sent int, err error) {
 	switch {
-	case serverclient.IsRefused(err, codeTooLarge), errors.Is(err, context.DeadlineExceeded) && sent > minRowBytes:
+	case mayBeTooMuch(sent, err):
 		l.rowBytes = max(minRowBytes, min(sent, l.rowBytes)/2)
 	case err == nil && sent > l.rowBytes/2:
 		l.rowBytes = min(maxRowBytes, l.rowBytes+l.rowBytes/8)

@@ -31,6 +31,8 @@ type podTable struct {
 	namespaces map[string]*podNamespace
 	// components are those of the newest update, as the rows have them.
 	components componentIndex
+	// isPartial tells that the last report had no room for some of the rows.
+	isPartial bool
 }
 
 // podNamespace is a namespace that holds pods.
@@ -51,6 +53,9 @@ type podNamespace struct {
 	// for none, and acknowledgedIn the snapshot that it describes.
 	acknowledged   string
 	acknowledgedIn uint64
+	// held is the digest that the server last said to hold, with whatever rows: it
+	// stays when everything is to travel again.
+	held string
 
 	// seen counts the pods of the current update; resort and redigest tell what
 	// has to be brought up to date at its end.
@@ -138,21 +143,31 @@ func (t *podTable) namespace(name string, components componentIndex) *podNamespa
 // report returns all namespaces, sorted by name: unchanged ones with their
 // digest, changed ones with what changed since the acknowledged digest, others
 // whole. Rows of more than limit bytes together are not sent at once: what is
-// over it goes with its digest only, upon which the server asks for it with the
-// next report. At least one namespace's rows are sent.
+// over it goes with its digest only, and follows with the next reports. What the
+// server lacks comes before what it is only told again. At least one namespace's
+// rows are sent.
 func (t *podTable) report(limit int) []namespaceReport {
-	reports := make([]namespaceReport, 0, len(t.namespaces))
+	names := slices.Sorted(maps.Keys(t.namespaces))
+	reports := make([]namespaceReport, len(names))
 	size := 0
-	for _, name := range slices.Sorted(maps.Keys(t.namespaces)) {
-		report := t.namespaces[name].report()
-		report.components = t.components
-		rows := report.size()
-		if size > 0 && size+rows > limit {
-			report = namespaceReport{namespace: report.namespace, digest: report.digest}
-			rows = 0
+	t.isPartial = false
+	for _, lacking := range []bool{true, false} {
+		for i, name := range names {
+			namespace := t.namespaces[name]
+			if lacking != (namespace.held != namespace.digest) {
+				continue
+			}
+			report := namespace.report()
+			report.components = t.components
+			rows := report.size()
+			if size > 0 && size+rows > limit {
+				report = namespaceReport{namespace: report.namespace, digest: report.digest}
+				rows = 0
+				t.isPartial = true
+			}
+			size += rows
+			reports[i] = report
 		}
-		size += rows
-		reports = append(reports, report)
 	}
 	return reports
 }
@@ -161,18 +176,26 @@ func (t *podTable) report(limit int) []namespaceReport {
 // snapshot, told it, but for the namespaces that it wants again.
 func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
 	for i := range reports {
-		if namespace := t.namespaces[reports[i].namespace]; namespace != nil {
-			namespace.acknowledged = reports[i].digest
-			namespace.acknowledgedIn = t.snapshot
-			clear(namespace.gone)
-			for _, entry := range reports[i].rows {
-				entry.row = nil
-			}
+		namespace := t.namespaces[reports[i].namespace]
+		if namespace == nil {
+			continue
+		}
+		namespace.held = reports[i].digest
+		if namespace.acknowledged == "" && reports[i].rows == nil {
+			// It has to travel whole, and has not yet.
+			continue
+		}
+		namespace.acknowledged = reports[i].digest
+		namespace.acknowledgedIn = t.snapshot
+		clear(namespace.gone)
+		for _, entry := range reports[i].rows {
+			entry.row = nil
 		}
 	}
 	for _, name := range resend {
 		if namespace := t.namespaces[name]; namespace != nil {
 			namespace.forget()
+			namespace.held = ""
 		}
 	}
 }
@@ -185,6 +208,7 @@ func (t *podTable) doubt(reports []namespaceReport) {
 	for i := range reports {
 		if namespace := t.namespaces[reports[i].namespace]; namespace != nil && reports[i].rows != nil {
 			namespace.forget()
+			namespace.held = ""
 		}
 	}
 }

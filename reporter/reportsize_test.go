@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/Khan/genqlient/graphql"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -49,6 +50,41 @@ func TestCaseB07ReportsStayWithinALimit(t *testing.T) {
 	}
 	if previous != 10 {
 		t.Errorf("The server has %d pods, want 10", previous)
+	}
+}
+
+// TestP7EverythingTravelsThoughItTakesSeveralReports: a server that holds the digest
+// of a namespace does not ask for it, and its rows may be wrong all the same. What it
+// lacks does not wait for that, and a round that takes long is not begun anew.
+func TestP7EverythingTravelsThoughItTakesSeveralReports(t *testing.T) {
+	h := newHarness(t)
+	for i := range 10 {
+		h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i), "pod"))
+	}
+	l := newLoop(h.reporter)
+	mustCycle(t, l)
+	h.server.change(func() {
+		for _, namespace := range h.server.namespaces {
+			clear(namespace.pods)
+		}
+	})
+	for cycle := range 10 {
+		l.rowBytes = 1000
+		h.fakeClock.Step(fullReportInterval)
+		if cycle == 1 {
+			h.pods.objects[9] = testPod("ns-9", "pod", withVersion(2), withMessage("new"))
+		}
+		mustCycle(t, l)
+		if got := h.server.storedPods()["ns-9/uid-of-pod"].Message; cycle == 1 && (got == nil || *got != "new") {
+			t.Errorf("A change waits for what is told again: the message is %v", got)
+		}
+	}
+	want := map[string]PodStatusInput{}
+	for _, pod := range h.pods.objects {
+		want[pod.Namespace+"/"+string(pod.UID)] = podRow(pod, "")
+	}
+	if diff := cmp.Diff(want, h.server.storedPods()); diff != "" {
+		t.Errorf("stored pods (-cluster +server):\n%s", diff)
 	}
 }
 
@@ -113,8 +149,8 @@ func TestCaseB07ASlowServerHasEverythingInTheEnd(t *testing.T) {
 	}
 	h.client = &slowConnection{serverConnection: h.client, inTime: inTime}
 	l := newLoop(h.reporter)
-	timeouts := 0
-	for cycles := 0; len(h.server.podNames()) < namespaces && cycles < 40; cycles++ {
+	timeouts, cycles := 0, 0
+	for ; len(h.server.podNames()) < namespaces && cycles < 40; cycles++ {
 		err := l.cycle(t.Context())
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
@@ -125,6 +161,10 @@ func TestCaseB07ASlowServerHasEverythingInTheEnd(t *testing.T) {
 	}
 	if got := len(h.server.podNames()); got != namespaces || timeouts == 0 {
 		t.Errorf("After %d timeouts the server has %d pods, want %d after some", timeouts, got, namespaces)
+	}
+	// Nor is the other half held up by that (P3).
+	if got := h.server.sequencesOf(kindDeployments); len(got) != cycles {
+		t.Errorf("Deployments were reported %d times in %d cycles", len(got), cycles)
 	}
 }
 
