@@ -60,15 +60,17 @@ test: build localcluster ## Run all tests: the local cluster's own, then unit, e
 .PHONY: fault
 fault: localcluster ## Run the fault suite alone and print the times to detect; TESTARGS=-count=20 repeats it.
 	@bin/localcluster build
-	KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" $(GO) test -race -v -timeout 240m $(TESTARGS) ./test/fault
+	KUBEBUILDER_ASSETS="$$(bin/localcluster assets)" KUBE_CACHE_MUTATION_DETECTOR=true \
+		$(GO) test -race -v -timeout 240m $(TESTARGS) ./test/fault
 
 # How long each fuzz test runs.
 FUZZTIME ?= 10m
 
 .PHONY: fuzz
-fuzz: ## Let random calls and reports try the server's rules, FUZZTIME for each test.
-	@for test in FuzzRInvariants FuzzR1Rows FuzzR15CleanText; do \
-		$(GO) test ./server -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
+fuzz: ## Let random calls, reports and objects try the server and the reporter, FUZZTIME for each test.
+	@for test in server/FuzzRInvariants server/FuzzR1Rows server/FuzzR15CleanText reporter/FuzzP6AnyPodsMakeAValidReport \
+		reporter/FuzzP6AnyStyrminDeploymentsMakeAValidReport reporter/FuzzP6TheServerTakesAnyReportWhole reporter/FuzzP6CleanText; do \
+		$(GO) test "./$${test%/*}" -run '^$$' -fuzz "^$${test#*/}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; \
 	done
 
 .PHONY: screenshots

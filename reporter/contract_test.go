@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
@@ -124,8 +125,7 @@ func FuzzP6AnyPodsMakeAValidReport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		fill := filler(random)
-		table := newPodTable()
-		pods := make([]*corev1.Pod, 0, 3)
+		pods := make([]*corev1.Pod, 0, 4)
 		for i := range 3 {
 			pod := &corev1.Pod{}
 			fill.Fill(pod)
@@ -133,30 +133,56 @@ func FuzzP6AnyPodsMakeAValidReport(f *testing.F) {
 				pod.Namespace, pod.Name, pod.UID = "ns", "pod", types.UID(string(rune('a'+i)))
 			}
 			pods = append(pods, pod)
-			if _, err := PodTransform(pod.DeepCopy()); err != nil {
+		}
+		// The odd ones must not stop its report.
+		pods = append(pods, testPod("ns", "good"))
+		checkPods(t, pods)
+		for _, pod := range pods {
+			// In place, as the informers have it.
+			if _, err := PodTransform(pod); err != nil {
 				t.Errorf("PodTransform: %v", err)
 			}
 		}
-		before := make([]*corev1.Pod, 0, len(pods))
-		for _, pod := range pods {
-			before = append(before, pod.DeepCopy())
-		}
-		if err := table.update(pods, nil); err != nil {
-			t.Fatal(err)
-		}
-		for i := range pods {
-			if !equalObjects(before[i], pods[i]) {
-				t.Error("A pod was changed")
-			}
-		}
-		var variables bytes.Buffer
-		header := ReportHeader{SessionId: "s", Sequence: 1, ObservedAt: testStart, SentAt: testStart, Complete: true}
-		reports := table.report(maxRowBytes)
-		if err := (&podVariables{report: header, namespaces: reports}).WriteJSON(&variables); err != nil {
-			t.Fatal(err)
-		}
-		checkContract(t, ReportPodStatuses_Operation, variables.Bytes())
+		checkPods(t, pods)
 	})
+}
+
+// checkPods makes sure that the pods make a report as the contract has it, with the
+// row of the good one, and that they are not changed by that.
+func checkPods(t *testing.T, pods []*corev1.Pod) {
+	t.Helper()
+	before := make([]*corev1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		before = append(before, pod.DeepCopy())
+	}
+	table := newPodTable()
+	if err := table.update(pods, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods {
+		if !equalObjects(before[i], pods[i]) {
+			t.Error("A pod was changed")
+		}
+	}
+	var encoded bytes.Buffer
+	header := ReportHeader{SessionId: "s", Sequence: 1, ObservedAt: testStart, SentAt: testStart, Complete: true}
+	if err := (&podVariables{report: header, namespaces: table.report(maxRowBytes)}).WriteJSON(&encoded); err != nil {
+		t.Fatal(err)
+	}
+	checkContract(t, ReportPodStatuses_Operation, encoded.Bytes())
+	var variables struct{ Namespaces []NamespacePodsInput }
+	if err := json.Unmarshal(encoded.Bytes(), &variables); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]PodStatusInput{}
+	for _, namespace := range variables.Namespaces {
+		for _, row := range namespace.Pods {
+			rows[row.Uid] = row
+		}
+	}
+	if diff := cmp.Diff(podRow(testPod("ns", "good"), ""), rows["uid-of-good"]); diff != "" {
+		t.Errorf("the row of the good pod (-want +got):\n%s", diff)
+	}
 }
 
 func FuzzP6AnyStyrminDeploymentsMakeAValidReport(f *testing.F) {

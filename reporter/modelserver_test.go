@@ -64,6 +64,8 @@ type modelRequest struct {
 	} `json:"variables"`
 	authorization string
 	raw           []byte
+	// compressed is how many bytes came over the wire.
+	compressed int64
 }
 
 func newModelServer(t *testing.T) *modelServer {
@@ -128,7 +130,7 @@ func readModelRequest(r *http.Request) (*modelRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := &modelRequest{raw: raw, authorization: r.Header.Get("Authorization")}
+	request := &modelRequest{raw: raw, compressed: r.ContentLength, authorization: r.Header.Get("Authorization")}
 	if err := json.Unmarshal(raw, request); err != nil {
 		return nil, fmt.Errorf("body %q: %w", raw, err)
 	}

@@ -257,27 +257,36 @@ func renderedPods(cluster map[types.UID]*corev1.Pod) map[string]PodStatusInput {
 }
 
 func TestP7EqualStatesMakeEqualBytes(t *testing.T) {
-	var bodies []string
+	bodies := map[string][]string{}
 	for range 5 {
 		h := newHarness(t)
 		for i := range 20 {
 			h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-%d", i%3), fmt.Sprintf("pod-%d", i)))
+			// Several have a claim to each pod.
+			h.deployments.objects = append(h.deployments.objects, testDeployment(fmt.Sprintf("shop-%d", i),
+				withTarget(fmt.Sprintf("ns-%d", i%3)), withComponents(componentOf(fmt.Sprintf("server-%d", i), nil))))
 		}
-		rand.Shuffle(len(h.pods.objects), func(i, j int) {
-			h.pods.objects[i], h.pods.objects[j] = h.pods.objects[j], h.pods.objects[i]
-		})
+		shuffle(h.pods.objects)
+		shuffle(h.deployments.objects)
 		mustCycle(t, newLoop(h.reporter))
 		for _, request := range h.server.received() {
-			if request.OperationName == "ReportPodStatuses" {
-				bodies = append(bodies, string(request.raw))
+			bodies[request.OperationName] = append(bodies[request.OperationName], string(request.raw))
+		}
+	}
+	for _, operation := range []string{"ReportPodStatuses", "ReportDeploymentStatuses"} {
+		if len(bodies[operation]) != 5 {
+			t.Errorf("%s came %d times", operation, len(bodies[operation]))
+		}
+		for _, body := range bodies[operation] {
+			if diff := cmp.Diff(bodies[operation][0], body); diff != "" {
+				t.Fatalf("body of %s (-first +later):\n%s", operation, diff)
 			}
 		}
 	}
-	for i := range bodies {
-		if diff := cmp.Diff(bodies[0], bodies[i]); diff != "" {
-			t.Fatalf("body (-first +later):\n%s", diff)
-		}
-	}
+}
+
+func shuffle[T any](objects []T) {
+	rand.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
 }
 
 func TestP7ARowIsRenderedOnlyWhenItsPodChanges(t *testing.T) {

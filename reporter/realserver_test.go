@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -72,8 +73,47 @@ func stopRealServer() error {
 	return errors.Join(err, os.RemoveAll(realServer.dir))
 }
 
+// keptPod is a pod as the server has it.
+type keptPod struct {
+	Namespace string
+	PodStatusInput
+}
+
+// keptBy returns the pods that the server has, by UID, and how many deployments.
+func keptBy(t *testing.T, server *system.System) (pods map[string]keptPod, deployments int) {
+	t.Helper()
+	var kept struct {
+		PodStatuses        []keptPod
+		DeploymentStatuses []struct{ UID string }
+	}
+	if err := server.Query(t.Context(), keptRows, nil, &kept); err != nil {
+		t.Fatal(err)
+	}
+	pods = map[string]keptPod{}
+	for _, pod := range kept.PodStatuses {
+		pods[pod.Uid] = pod
+	}
+	return pods, len(kept.DeploymentStatuses)
+}
+
+// upToKeptBytes compares texts as far as the server keeps any: names of Kubernetes
+// are shorter.
+var upToKeptBytes = cmp.Transformer("kept", func(text string) string { return cutText(text, 512) })
+
+const keptRows = `{
+	podStatuses {
+		uid namespace name node phase status message ready readyContainers totalContainers restarts
+		createdAt startedAt deletionRequestedAt ownerKind ownerName component
+		containers {
+			name kind image ready restarts state reason message exitCode startedAt finishedAt lastReason lastExitCode lastFinishedAt
+		}
+	}
+	deploymentStatuses { uid }
+}`
+
 // FuzzP6TheServerTakesAnyReportWhole reports objects with nil, empty and anything
-// in them to the real server, which must keep every row.
+// in them to the real server, which must keep every row: of a whole report, of one
+// with the changes to it, and of one that says that nothing has changed.
 func FuzzP6TheServerTakesAnyReportWhole(f *testing.F) {
 	for seed := range uint64(60) {
 		f.Add(seed)
@@ -82,36 +122,94 @@ func FuzzP6TheServerTakesAnyReportWhole(f *testing.F) {
 		server, session := sharedServer(t)
 		random := rand.New(rand.NewPCG(seed, 4))
 		pods, deployments := randomObjects(random)
+		components := newComponentIndex(deployments)
 		table, deployTable := newPodTable(), &deploymentTable{}
-		if err := errors.Join(table.update(pods, newComponentIndex(deployments)), deployTable.update(deployments)); err != nil {
-			t.Fatal(err)
+		report := func(good *corev1.Pod, wantBase bool) {
+			t.Helper()
+			// The odd ones must not stop its report.
+			pods := append(transformed(t, pods), good)
+			if err := errors.Join(table.update(pods, components), deployTable.update(deployments)); err != nil {
+				t.Fatal(err)
+			}
+			reports := table.report(maxRowBytes)
+			if hasBase := reports[0].base != ""; hasBase != wantBase {
+				t.Errorf("%s travels as changes: %t, want %t", reports[0].namespace, hasBase, wantBase)
+			}
+			session.next()
+			podResult, err := session.reportPods(t.Context(), session.clock.Now(), reports)
+			if err != nil {
+				t.Fatal(err)
+			}
+			table.acknowledge(reports, podResult.Resend)
+			if diff := cmp.Diff([]RejectedRow{}, podResult.Rejected); diff != "" || len(podResult.Resend) > 0 {
+				t.Errorf("rejected pods (-want +got), and asked for again %v:\n%s", podResult.Resend, diff)
+			}
+			deploymentResult, err := session.reportDeployments(t.Context(), session.clock.Now(), deployTable.digest, deployTable.report())
+			if err != nil {
+				t.Fatal(err)
+			}
+			deployTable.acknowledge(deploymentResult.Resend)
+			if diff := cmp.Diff([]RejectedRow{}, deploymentResult.Rejected); diff != "" || deploymentResult.Resend {
+				t.Errorf("rejected deployments (-want +got), and asked for again %t:\n%s", deploymentResult.Resend, diff)
+			}
+			want := map[string]keptPod{}
+			for _, pod := range pods {
+				want[string(pod.UID)] = keptPod{pod.Namespace, podRow(pod, components.find(pod.Namespace, pod.Labels))}
+			}
+			kept, keptDeployments := keptBy(t, server)
+			if diff := cmp.Diff(want, kept, upToKeptBytes); diff != "" {
+				t.Errorf("pods (-cluster +server):\n%s", diff)
+			}
+			if keptDeployments != len(deployments) {
+				t.Errorf("The server has %d of %d deployments", keptDeployments, len(deployments))
+			}
 		}
-		session.next()
-		podResult, err := session.reportPods(t.Context(), session.clock.Now(), table.report(maxRowBytes))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]RejectedRow{}, podResult.Rejected); diff != "" || len(podResult.Resend) > 0 {
-			t.Errorf("rejected pods (-want +got), and asked for again %v:\n%s", podResult.Resend, diff)
-		}
-		deploymentResult, err := session.reportDeployments(t.Context(), session.clock.Now(), deployTable.digest, deployTable.rows)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]RejectedRow{}, deploymentResult.Rejected); diff != "" || deploymentResult.Resend {
-			t.Errorf("rejected deployments (-want +got), and asked for again %t:\n%s", deploymentResult.Resend, diff)
-		}
-		var kept struct {
-			PodStatuses, DeploymentStatuses []struct{ UID string }
-		}
-		if err := server.Query(t.Context(), `{ podStatuses { uid } deploymentStatuses { uid } }`, nil, &kept); err != nil {
-			t.Fatal(err)
-		}
-		if len(kept.PodStatuses) != len(pods) || len(kept.DeploymentStatuses) != len(deployments) {
-			t.Errorf("The server has %d of %d pods and %d of %d deployments",
-				len(kept.PodStatuses), len(pods), len(kept.DeploymentStatuses), len(deployments))
-		}
+		report(testPod("ns-0", "good"), false)
+		pods = changedPods(random, pods)
+		report(testPod("ns-0", "good", withVersion(2), withMessage("new")), true)
+		report(testPod("ns-0", "good", withVersion(2), withMessage("new")), false)
 	})
+}
+
+// transformed returns the pods as the informer has them.
+func transformed(t *testing.T, pods []*corev1.Pod) []*corev1.Pod {
+	t.Helper()
+	result := make([]*corev1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		transformed, err := PodTransform(pod.DeepCopy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		result = append(result, transformed.(*corev1.Pod))
+	}
+	return result
+}
+
+// randomPod returns a pod with everything random but what the API server sees to.
+func randomPod(random *rand.Rand, namespace, name, uid string) *corev1.Pod {
+	pod := &corev1.Pod{}
+	filler(random).Fill(pod)
+	pod.Namespace, pod.Name, pod.UID = namespace, name, types.UID(uid)
+	pod.ResourceVersion = strconv.FormatUint(random.Uint64(), 10)
+	return pod
+}
+
+// changedPods returns the pods after some have gone, some were replaced and some
+// have changed.
+func changedPods(random *rand.Rand, pods []*corev1.Pod) []*corev1.Pod {
+	changed := make([]*corev1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		switch random.IntN(4) {
+		case 0: // It has gone.
+		case 1:
+			changed = append(changed, randomPod(random, pod.Namespace, pod.Name, string(pod.UID)+"-again"))
+		case 2:
+			changed = append(changed, randomPod(random, pod.Namespace, pod.Name, string(pod.UID)))
+		default:
+			changed = append(changed, pod)
+		}
+	}
+	return changed
 }
 
 // randomObjects returns objects with everything random but what the API server
@@ -121,11 +219,7 @@ func randomObjects(random *rand.Rand) ([]*corev1.Pod, []*styrminv1.StyrminDeploy
 	pods := make([]*corev1.Pod, random.IntN(5))
 	deployments := make([]*styrminv1.StyrminDeployment, random.IntN(4))
 	for i := range pods {
-		pod := &corev1.Pod{}
-		fill.Fill(pod)
-		pod.Namespace, pod.Name = fmt.Sprintf("ns-%d", random.IntN(2)), fmt.Sprintf("pod-%d", i)
-		pod.UID = types.UID(fmt.Sprintf("pod-%d-%d", random.IntN(3), i))
-		pods[i] = pod
+		pods[i] = randomPod(random, fmt.Sprintf("ns-%d", random.IntN(2)), fmt.Sprintf("pod-%d", i), fmt.Sprintf("pod-%d-%d", random.IntN(3), i))
 	}
 	for i := range deployments {
 		deployment := &styrminv1.StyrminDeployment{}

@@ -4,14 +4,21 @@
 package reporter
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
@@ -54,12 +61,48 @@ func TestOptionsThatAreMissingOrWrongAreNamed(t *testing.T) {
 	}
 }
 
+func TestP1ByDefaultAReportIsDueEachFiveSecondsAndHasTen(t *testing.T) {
+	options, err := Options{ServerAddress: "https://styrmin.example", AgentID: "agent-0", AgentVersion: "v1"}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := options.Interval; got != 5*time.Second {
+		t.Errorf("Interval = %s, want 5s", got)
+	}
+	// P5: a request has a deadline.
+	if got := options.RequestTimeout; got != 10*time.Second {
+		t.Errorf("RequestTimeout = %s, want 10s", got)
+	}
+}
+
 func TestP9TheMetricsTellHowReportingGoes(t *testing.T) {
 	h := newHarness(t)
 	h.pods.objects = []*corev1.Pod{testPod("a", "a-0"), testPod("a", "a-1")}
 	h.deployments.err = errTest
 	mustCycle(t, newLoop(h.reporter))
-	families, err := h.registry.Gather()
+	now := float64(testStart.Unix())
+	want := map[string]float64{
+		"reports_total session success":       1,
+		"reports_total pods success":          1,
+		"report_duration_seconds pods":        1,
+		"objects pods":                        2,
+		"last_success_timestamp_seconds pods": now,
+		"proven_timestamp_seconds pods":       now,
+		"rejected_rows_total pods":            0,
+		"snapshot_duration_seconds":           1,
+		"superseded":                          0,
+		"unread_total styrmindeployments":     1,
+	}
+	if diff := cmp.Diff(want, gather(t, h.registry)); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+// gather returns what the reporter's metrics say, of a histogram how often it was
+// told something, by their names and the values of their labels.
+func gather(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,19 +123,85 @@ func TestP9TheMetricsTellHowReportingGoes(t *testing.T) {
 			}
 		}
 	}
-	now := float64(testStart.Unix())
-	want := map[string]float64{
-		"reports_total session success":       1,
-		"reports_total pods success":          1,
-		"report_duration_seconds pods":        1,
-		"objects pods":                        2,
-		"last_success_timestamp_seconds pods": now,
-		"proven_timestamp_seconds pods":       now,
-		"rejected_rows_total pods":            0,
-		"snapshot_duration_seconds":           1,
-		"superseded":                          0,
-		"unread_total styrmindeployments":     1,
+	return got
+}
+
+// recordingManager keeps what is added to a manager.
+type recordingManager struct {
+	ctrl.Manager
+	checks    map[string]healthz.Checker
+	runnables []manager.Runnable
+}
+
+func (m *recordingManager) AddReadyzCheck(name string, check healthz.Checker) error {
+	m.checks[name] = check
+	return m.Manager.AddReadyzCheck(name, check)
+}
+
+func (m *recordingManager) Add(runnable manager.Runnable) error {
+	m.runnables = append(m.runnables, runnable)
+	return m.Manager.Add(runnable)
+}
+
+// setUp sets a reporter up, for the harness's server and clock, with a manager whose
+// API server is not there, and returns its readiness check with it.
+func setUp(t *testing.T, h *harness) (*reporter, healthz.Checker) {
+	t.Helper()
+	plain, err := ctrl.NewManager(&rest.Config{Host: nowhere()}, ctrl.Options{
+		Scheme: testScheme(t), Logger: testr.New(t), Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	mgr := &recordingManager{Manager: plain, checks: map[string]healthz.Checker{}}
+	err = SetupWithManager(mgr, Options{
+		ServerAddress: h.server.URL, AgentID: "agent-0", AgentVersion: "v1", Clock: h.fakeClock, Metrics: h.registry,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(mgr.runnables) != 1 || mgr.checks["reporter"] == nil {
+		t.Fatalf("The manager has %d runnables and the readiness checks %v", len(mgr.runnables), mgr.checks)
+	}
+	return mgr.runnables[0].(*reporter), mgr.checks["reporter"]
+}
+
+func TestP9TheManagersReadinessFailsWhenNothingIsReportedForAMinute(t *testing.T) {
+	h := newHarness(t)
+	var check healthz.Checker
+	h.reporter, check = setUp(t, h)
+	running := start(t, h)
+	defer running.stop(t)
+	eventually(t, "something waits for the clock", h.fakeClock.HasWaiters)
+	h.fakeClock.Step(60 * time.Second)
+	if err := check(nil); err != nil {
+		t.Errorf("After a minute it is not ready: %v", err)
+	}
+	h.fakeClock.Step(time.Second)
+	err := check(nil)
+	for _, want := range []string{"pods have not been reported for 1m1s", "styrmindeployments have not been reported for 1m1s"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error = %v, want one with %q", err, want)
+		}
+	}
+}
+
+func TestP9TheMetricsCountWhatIsSentBeforeAndAfterCompression(t *testing.T) {
+	h := newHarness(t)
+	h.pods.objects = []*corev1.Pod{testPod("a", "a-0"), testPod("a", "a-1")}
+	r, _ := setUp(t, h)
+	r.pods, r.deployments, r.clusterUID = h.pods, h.deployments, h.reporter.clusterUID
+	mustCycle(t, newLoop(r))
+	want := map[string]float64{}
+	for _, request := range h.server.received() {
+		want["sent_bytes_total raw "+request.OperationName] = float64(len(request.raw))
+		want["sent_bytes_total gzip "+request.OperationName] = float64(request.compressed)
+	}
+	if len(want) != 6 {
+		t.Fatalf("The server has received %v", want)
+	}
+	got := gather(t, h.registry)
+	maps.DeleteFunc(got, func(name string, _ float64) bool { return !strings.HasPrefix(name, "sent_bytes_total ") })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
