@@ -51,19 +51,20 @@ func TestP4TwoAgentsAtOnce(t *testing.T) {
 	}
 }
 
-// startManager starts the manager's program with the reporter alone.
-func (s *scenario) startManager() *system.Process {
+// startManager starts the manager's program with the reporter alone, and more flags.
+func (s *scenario) startManager(flags ...string) *system.Process {
 	s.t.Helper()
 	kubeconfig := filepath.Join(s.t.TempDir(), "kubeconfig")
 	s.must(os.WriteFile(kubeconfig, shared.env.KubeConfig, 0o600))
-	manager, err := s.server.StartAgent("manager", programs.manager,
+	manager, err := s.server.StartAgent("manager", programs.manager, append([]string{
 		"--kubeconfig", kubeconfig,
 		"--server-address", s.gateway.URL,
 		"--token-file", s.server.AgentTokenFile,
 		"--namespaces", s.namespace,
 		"--report-interval", quick.String(),
 		"--disable", "operator,worker", // The gateway is for reports.
-		"--health-probe-bind-address", "0")
+		"--health-probe-bind-address", "0",
+	}, flags...)...)
 	s.must(err)
 	s.t.Cleanup(manager.Kill)
 	return manager
@@ -113,6 +114,33 @@ func TestP2AnAgentThatWasStoppedForLong(t *testing.T) {
 		if report.Variables.Report.SessionID == replaced && report.applied && report.appliedAt.After(resumedAt) {
 			t.Errorf("Report %d of the session that was replaced was applied", report.Variables.Report.Sequence)
 		}
+	}
+}
+
+// TestCaseH04TheNextLeaderTakesOver: a leader that dies without a word is followed by
+// the one that waits, within a minute.
+func TestCaseH04TheNextLeaderTakesOver(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, sharedConfig(t))
+	stays, changes, goes, shop := s.shop()
+	election := []string{"--leader-elect", "--leader-election-namespace", s.namespace}
+	leader := s.startManager(election...)
+	s.shown(startWithin, stays, changes, goes, shop)
+	s.startManager(election...)
+	s.setPod(changes, "CrashLoopBackOff")
+	s.shown(startWithin, stays, changes, goes, shop)
+
+	leader.Kill()
+	s.deletePod(goes)
+	s.setDeployment(failed)
+	s.detected("a leader that died", s.shown(2*time.Minute, stays, changes, goes, shop), time.Minute)
+	sessions := map[string]bool{}
+	for _, report := range s.gateway.reports() {
+		sessions[report.Variables.Report.SessionID] = true
+	}
+	delete(sessions, "") // The openings name none.
+	if len(sessions) != 2 {
+		t.Errorf("Reports came in %d sessions, want one of each leader", len(sessions))
 	}
 }
 

@@ -56,6 +56,7 @@ func TestP2AnAPIServerThatIsNotThere(t *testing.T) {
 			was := agent.metric("unread_total", "styrmindeployments")
 			s.eventually(silenceBound, "the kind is left out", func() bool { return agent.metric("unread_total", "styrmindeployments") >= was+5 })
 			s.detected("a definition that is gone", time.Since(harmedAt), silenceBound)
+			silentSince := time.Now()
 			if v, err := look(t.Context(), s.server, s.namespace); err != nil || v.shows(shop) != isRunning {
 				s.t.Errorf("The deployment is shown as %s (%v), want %s as before", v.shows(shop), err, isRunning)
 			}
@@ -66,6 +67,9 @@ func TestP2AnAPIServerThatIsNotThere(t *testing.T) {
 			s.eventually(time.Minute, "the definition is gone", func() bool {
 				return apierrors.IsNotFound(s.cluster.Get(t.Context(), client.ObjectKeyFromObject(definition), definition))
 			})
+			if n := s.gateway.appliedSince(deployments, silentSince); n > 0 {
+				s.t.Errorf("%d times since then the kind was sent", n)
+			}
 			// With the definition there again, the deployment is really gone.
 			s.must(s.truth.does(shop, absent, func() error {
 				_, err := envtest.InstallCRDs(s.config, envtest.CRDInstallOptions{Paths: []string{crds}, MaxTime: time.Minute})

@@ -36,6 +36,36 @@ func (s *scenario) shop() (stays, changes, goes, shop subject) {
 	return stays, changes, goes, shop
 }
 
+// TestP2AWatchThatWorksIsProvenToAgainAndAgain, and nothing is listed in the
+// informers' place.
+func TestP2AWatchThatWorksIsProvenToAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, sharedConfig(t))
+	stays, changes, goes, shop := s.shop()
+	agent := s.startAgent(s.config, agentOptions{interval: quick})
+	s.shown(startWithin, stays, changes, goes, shop)
+	proven := func(kind string) float64 { return agent.metric("proofs_total", kind, "proven") }
+	failed := func() float64 { return agent.metric("proofs_total") - agent.metric("proofs_total", "proven") }
+	provenTwice := func() {
+		wantPods, wantDeployments := proven("pods")+2, proven("styrmindeployments")+2
+		s.eventually(2*time.Minute, "both kinds are proven current twice more", func() bool {
+			return proven("pods") >= wantPods && proven("styrmindeployments") >= wantDeployments
+		})
+	}
+	provenTwice() // The second proof began after what there was at the start.
+	for {
+		failures, lists := failed(), agent.metric("live_lists_total")
+		provenTwice()
+		if agent.metric("live_lists_total") == lists {
+			return
+		}
+		// On a busy machine a proof may fail, and then a list is right.
+		if failed() == failures {
+			t.Fatal("There are live lists, though each proof succeeded")
+		}
+	}
+}
+
 // TestP2AFrozenWatch is case B03: the connection of the watch is dead, and
 // neither end knows.
 func TestP2AFrozenWatch(t *testing.T) {
@@ -65,6 +95,31 @@ func TestP2AFrozenWatch(t *testing.T) {
 	if !agent.log.tells("Failed", "proving that the informer of pods is current") {
 		t.Error("No log tells that the informer is not current")
 	}
+
+	// What the lists went by may be frozen next.
+	proxy.freeze()
+	s.setPod(changes, "Running")
+	s.setDeployment(isRunning)
+	s.detected("what changed behind connections that froze again", s.shown(2*frozenBound, stays, changes, goes, comes, shop), frozenBound)
+}
+
+// TestP2ASessionIsOpenedBehindAFrozenWatch: opening one, which reads the cluster's
+// UID, does not go by a connection that the informers use.
+func TestP2ASessionIsOpenedBehindAFrozenWatch(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, sharedConfig(t))
+	proxy, config := newProxy(t, s.config)
+	stays, changes, goes, shop := s.shop()
+	agent := s.startAgent(config, agentOptions{interval: quick})
+	s.shown(startWithin, stays, changes, goes, shop)
+
+	proxy.freeze()
+	s.gateway.do(forgotten(s.gateway.unharmed))
+	s.setPod(changes, "CrashLoopBackOff")
+	s.setDeployment(failed)
+	s.eventually(frozenBound, "a report is refused", func() bool { return agent.metric("reports_total", "refused") > 0 })
+	s.gateway.do(nil)
+	s.detected("what changed before another session", s.shown(2*frozenBound, stays, changes, goes, shop), frozenBound)
 }
 
 // TestP2ANetworkThatDropsEverything: no connection, old or new, brings anything,
