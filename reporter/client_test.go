@@ -46,6 +46,7 @@ var badAnswers = map[string]answer{
 	"a list of null errors":            body(200, "application/json", `{"data":{"reportPodStatuses":{"sequence":1,"applied":true}},"errors":[null]}`),
 	"HTML in a 200 (case B05)":         body(200, "text/html", `<html>Sign in</html>`),
 	"HTML in a 502":                    body(502, "text/html", `<html>Bad gateway</html>`),
+	"HTML in a 413 (case B07)":         body(413, "text/html", `<html>Request entity too large</html>`),
 	"a GraphQL error in a 401":         body(401, "application/json", `{"errors":[{"message":"who are you?","extensions":{"code":"UNAUTHENTICATED"}}]}`),
 	"data in a 500":                    body(500, "application/json", `{"data":{"reportPodStatuses":{"sequence":1,"applied":true,"rejected":[],"resend":[]}}}`),
 	"a wrong echo of the sequence":     body(200, "application/json", `{"data":{"reportPodStatuses":{"sequence":77,"applied":true,"rejected":[],"resend":[]}}}`),

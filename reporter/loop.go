@@ -102,9 +102,10 @@ func (l *loop) cycle(ctx context.Context) error {
 			return err
 		}
 	}
-	// Where all takes several reports, the last of them comes before the first again.
-	if l.clock.Since(l.lastFull) >= fullReportInterval && !l.podTable.isPartial {
-		l.forget()
+	if l.clock.Since(l.lastFull) >= fullReportInterval {
+		l.podTable.tellAgain()
+		l.deployTable.forget()
+		l.lastFull = l.clock.Now()
 	}
 	snapshot := l.snapshot(ctx)
 	if l.hasAged(snapshot.pods) {
@@ -193,15 +194,10 @@ func (l *loop) open(ctx context.Context) error {
 		l.pace.interval = l.session.interval
 	}
 	l.log.Info("Opened a report session", "session", l.session.id, "interval", l.pace.interval.String())
-	l.forget()
-	return nil
-}
-
-// forget makes the next reports tell everything.
-func (l *loop) forget() {
 	l.podTable.forget()
 	l.deployTable.forget()
 	l.lastFull = l.clock.Now()
+	return nil
 }
 
 // snapshot reads both kinds at the same time and brings the tables up to date.
@@ -292,6 +288,9 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 	sent := sizeOf(reports)
 	l.isTooMuch = mayBeTooMuch(sent, err)
 	l.adaptSize(sent, err)
+	if l.isTooMuch {
+		l.podTable.exceeded(reports)
+	}
 	if err != nil {
 		if !isUndone(err) {
 			l.podTable.doubt(reports)

@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // podTable holds the digest of one row for each pod of the newest snapshot, and
@@ -26,13 +27,11 @@ import (
 //
 // It is used by the reporter's loop alone.
 type podTable struct {
-	// snapshot numbers the calls of update.
-	snapshot   uint64
-	namespaces map[string]*podNamespace
+	// snapshot numbers the calls of update, reported those of report.
+	snapshot, reported uint64
+	namespaces         map[string]*podNamespace
 	// components are those of the newest update, as the rows have them.
 	components componentIndex
-	// isPartial tells that the last report had no room for some of the rows.
-	isPartial bool
 }
 
 // podNamespace is a namespace that holds pods.
@@ -53,9 +52,13 @@ type podNamespace struct {
 	// for none, and acknowledgedIn the snapshot that it describes.
 	acknowledged   string
 	acknowledgedIn uint64
-	// held is the digest that the server last said to hold, with whatever rows: it
-	// stays when everything is to travel again.
-	held string
+	// isDue tells that the namespace is to travel whole once more, acknowledged or
+	// not, and wholeIn is the report in which it last did.
+	isDue   bool
+	wholeIn uint64
+	// tooMuch counts the reports in a row that were more than the server takes and
+	// had the whole namespace in them.
+	tooMuch int
 
 	// seen counts the pods of the current update; resort and redigest tell what
 	// has to be brought up to date at its end.
@@ -143,59 +146,87 @@ func (t *podTable) namespace(name string, components componentIndex) *podNamespa
 // report returns all namespaces, sorted by name: unchanged ones with their
 // digest, changed ones with what changed since the acknowledged digest, others
 // whole. Rows of more than limit bytes together are not sent at once: what is
-// over it goes with its digest only, and follows with the next reports. What the
-// server lacks comes before what it is only told again. At least one namespace's
-// rows are sent.
+// over it goes with its digest only, and follows with the next reports. Changes go
+// first, then what the server lacks, then what it is told again; of each what has
+// waited for longest. One of them goes however little room there is, so that none
+// waits for ever.
 func (t *podTable) report(limit int) []namespaceReport {
+	t.reported++
 	names := slices.Sorted(maps.Keys(t.namespaces))
 	reports := make([]namespaceReport, len(names))
+	at := make(map[*podNamespace]*namespaceReport, len(names))
+	var changed, lacking, due []*podNamespace
+	for i, name := range names {
+		namespace := t.namespaces[name]
+		reports[i] = namespaceReport{namespace: name, digest: namespace.digest, components: t.components}
+		at[namespace] = &reports[i]
+		switch {
+		case namespace.acknowledged == "":
+			lacking = append(lacking, namespace)
+		case namespace.isDue:
+			due = append(due, namespace)
+		}
+		if namespace.acknowledged != "" && namespace.acknowledged != namespace.digest {
+			changed = append(changed, namespace)
+		}
+	}
+	slices.SortStableFunc(changed, func(a, b *podNamespace) int { return cmp.Compare(a.acknowledgedIn, b.acknowledgedIn) })
+	slices.SortStableFunc(lacking, func(a, b *podNamespace) int { return cmp.Compare(a.tooMuch, b.tooMuch) })
+	slices.SortStableFunc(due, func(a, b *podNamespace) int { return cmp.Compare(a.wholeIn, b.wholeIn) })
 	size := 0
-	t.isPartial = false
-	for _, lacking := range []bool{true, false} {
-		for i, name := range names {
-			namespace := t.namespaces[name]
-			if lacking != (namespace.held != namespace.digest) {
-				continue
-			}
-			report := namespace.report()
-			report.components = t.components
-			rows := report.size()
-			if size > 0 && size+rows > limit {
-				report = namespaceReport{namespace: report.namespace, digest: report.digest}
-				rows = 0
-				t.isPartial = true
-			}
-			size += rows
-			reports[i] = report
+	for _, namespace := range changed {
+		rows, gone := namespace.changes()
+		if added := sizeOfRows(rows, gone); size == 0 || size+added <= limit {
+			report := at[namespace]
+			report.base, report.rows, report.gone = namespace.acknowledged, rows, gone
+			size += added
+		}
+	}
+	wholes := 0
+	for _, namespace := range append(lacking, due...) {
+		report := at[namespace]
+		added := sizeOfRows(namespace.sorted, nil) - report.size()
+		if size+added <= limit || (wholes == 0 && namespace.mayExceed(t.reported)) {
+			report.base, report.rows, report.gone = "", namespace.sorted, nil
+			size += added
+			wholes++
 		}
 	}
 	return reports
 }
 
+// mayExceed tells whether the whole namespace may go though there is no room for it:
+// the more rarely the more often that was too much for the server, which would get
+// nothing else either.
+func (n *podNamespace) mayExceed(report uint64) bool {
+	return report%(1<<min(n.tooMuch, 6)) == 0
+}
+
 // acknowledge takes in that the server has what the reports, made of the newest
 // snapshot, told it, but for the namespaces that it wants again.
 func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
+	wanted := sets.New(resend...)
 	for i := range reports {
-		namespace := t.namespaces[reports[i].namespace]
+		report := &reports[i]
+		namespace := t.namespaces[report.namespace]
 		if namespace == nil {
 			continue
 		}
-		namespace.held = reports[i].digest
-		if namespace.acknowledged == "" && reports[i].rows == nil {
-			// It has to travel whole, and has not yet.
-			continue
-		}
-		namespace.acknowledged = reports[i].digest
-		namespace.acknowledgedIn = t.snapshot
-		clear(namespace.gone)
-		for _, entry := range reports[i].rows {
-			entry.row = nil
-		}
-	}
-	for _, name := range resend {
-		if namespace := t.namespaces[name]; namespace != nil {
+		isWanted, isLeftOut := wanted.Has(report.namespace), report.rows == nil && namespace.acknowledged != report.digest
+		switch {
+		case isLeftOut && (isWanted || namespace.acknowledged == ""):
+			// What the server has of it is as it was (R1).
+		case isWanted:
 			namespace.forget()
-			namespace.held = ""
+		default:
+			namespace.acknowledged, namespace.acknowledgedIn = report.digest, t.snapshot
+			clear(namespace.gone)
+			for _, entry := range report.rows {
+				entry.row = nil
+			}
+			if report.rows != nil && report.base == "" {
+				namespace.isDue, namespace.wholeIn, namespace.tooMuch = false, t.reported, 0
+			}
 		}
 	}
 }
@@ -208,15 +239,30 @@ func (t *podTable) doubt(reports []namespaceReport) {
 	for i := range reports {
 		if namespace := t.namespaces[reports[i].namespace]; namespace != nil && reports[i].rows != nil {
 			namespace.forget()
-			namespace.held = ""
 		}
 	}
 }
 
-// forget makes the next report tell everything.
+// exceeded takes in that the reports were more than the server takes.
+func (t *podTable) exceeded(reports []namespaceReport) {
+	for i := range reports {
+		if namespace := t.namespaces[reports[i].namespace]; namespace != nil && reports[i].rows != nil && reports[i].base == "" {
+			namespace.tooMuch++
+		}
+	}
+}
+
+// forget makes the next reports tell everything, and take nothing for acknowledged.
 func (t *podTable) forget() {
 	for _, namespace := range t.namespaces {
 		namespace.forget()
+	}
+}
+
+// tellAgain makes the next reports that have room for it tell everything.
+func (t *podTable) tellAgain() {
+	for _, namespace := range t.namespaces {
+		namespace.isDue = true
 	}
 }
 
@@ -229,8 +275,7 @@ func (t *podTable) size() int {
 	return size
 }
 
-// forget makes the next report tell the namespace whole, which needs none of what
-// went.
+// forget makes the namespace travel whole, which needs none of what went.
 func (n *podNamespace) forget() {
 	n.acknowledged = ""
 	clear(n.gone)
@@ -317,6 +362,9 @@ func (n *podNamespace) finish(snapshot uint64) {
 			return true
 		})
 		n.redigest = true
+		if len(n.gone) > len(n.sorted) {
+			n.forget() // All that is there is less, and what goes meanwhile may be ever more.
+		}
 	}
 	if n.resort {
 		slices.SortFunc(n.sorted, func(a, b *podEntry) int {
@@ -334,32 +382,26 @@ func (n *podNamespace) finish(snapshot uint64) {
 	}
 }
 
-func (n *podNamespace) report() namespaceReport {
-	report := namespaceReport{namespace: n.name, digest: n.digest}
-	switch n.acknowledged {
-	case n.digest:
-	case "":
-		report.rows = n.sorted
-	default:
-		report.base = n.acknowledged
-		report.rows = make([]*podEntry, 0)
-		for _, entry := range n.sorted {
-			if entry.changedIn > n.acknowledgedIn {
-				report.rows = append(report.rows, entry)
-			}
+// changes returns what changed since the acknowledged digest.
+func (n *podNamespace) changes() (rows []*podEntry, gone []types.UID) {
+	rows = make([]*podEntry, 0)
+	for _, entry := range n.sorted {
+		if entry.changedIn > n.acknowledgedIn {
+			rows = append(rows, entry)
 		}
-		report.gone = slices.Sorted(maps.Keys(n.gone))
 	}
-	return report
+	return rows, slices.Sorted(maps.Keys(n.gone))
 }
 
 // size returns about how many bytes the report's rows take.
-func (r *namespaceReport) size() int {
+func (r *namespaceReport) size() int { return sizeOfRows(r.rows, r.gone) }
+
+func sizeOfRows(rows []*podEntry, gone []types.UID) int {
 	size := 0
-	for _, entry := range r.rows {
+	for _, entry := range rows {
 		size += entry.size
 	}
-	for _, uid := range r.gone {
+	for _, uid := range gone {
 		size += len(uid)
 	}
 	return size

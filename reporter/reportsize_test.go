@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/styrmin/styrmin/internal/serverclient"
 )
@@ -54,8 +56,8 @@ func TestCaseB07ReportsStayWithinALimit(t *testing.T) {
 }
 
 // TestP7EverythingTravelsThoughItTakesSeveralReports: a server that holds the digest
-// of a namespace does not ask for it, and its rows may be wrong all the same. What it
-// lacks does not wait for that, and a round that takes long is not begun anew.
+// of a namespace does not ask for it, and its rows may be wrong all the same. Changes
+// do not wait for that, and a round that takes long goes on where it was.
 func TestP7EverythingTravelsThoughItTakesSeveralReports(t *testing.T) {
 	h := newHarness(t)
 	for i := range 10 {
@@ -84,6 +86,179 @@ func TestP7EverythingTravelsThoughItTakesSeveralReports(t *testing.T) {
 		want[pod.Namespace+"/"+string(pod.UID)] = podRow(pod, "")
 	}
 	if diff := cmp.Diff(want, h.server.storedPods()); diff != "" {
+		t.Errorf("stored pods (-cluster +server):\n%s", diff)
+	}
+}
+
+// crowd adds a namespace with so many pods to the cluster, and returns their names.
+func (h *harness) crowd(namespace string, pods int) []string {
+	names := make([]string, 0, pods)
+	for i := range pods {
+		name := fmt.Sprintf("pod-%02d", i)
+		h.pods.objects = append(h.pods.objects, testPod(namespace, name))
+		names = append(names, name)
+	}
+	return names
+}
+
+// TestP7ALargeNamespaceTravelsBesideOnesThatNeverRest, whatever the room is, both at
+// first and when everything is told again.
+func TestP7ALargeNamespaceTravelsBesideOnesThatNeverRest(t *testing.T) {
+	h := newHarness(t)
+	h.pods.objects = []*corev1.Pod{testPod("ns-a", "restless")}
+	crowd := h.crowd("ns-z", 20)
+	l := newLoop(h.reporter)
+	version := 1
+	// hasTravelled tells whether the whole namespace has within so many cycles.
+	hasTravelled := func(cycles int) bool {
+		for range cycles {
+			l.rowBytes = 1000
+			version++
+			h.pods.objects[0] = testPod("ns-a", "restless", withVersion(version), withMessage(strconv.Itoa(version)))
+			mustCycle(t, l)
+			if got := travels(t, h.server.received())["ns-z"]; got.Whole && len(got.Pods) == len(crowd) {
+				return true
+			}
+		}
+		return false
+	}
+	if !hasTravelled(3) {
+		t.Error("It has not travelled")
+	}
+	if hasTravelled(3) {
+		t.Error("It travels again, though it was acknowledged")
+	}
+	h.fakeClock.Step(fullReportInterval)
+	if !hasTravelled(3) {
+		t.Error("It has not travelled again after ten minutes")
+	}
+}
+
+// TestP7ChangesThatHaveToWaitStayChanges: the server has what they are changes to as
+// before.
+func TestP7ChangesThatHaveToWaitStayChanges(t *testing.T) {
+	const namespaces = 6
+	h := newHarness(t)
+	for i := range namespaces {
+		h.crowd(fmt.Sprintf("ns-%d", i), 20)
+	}
+	l := newLoop(h.reporter)
+	mustCycle(t, l)
+	h.server.received()
+	for i := range namespaces {
+		changed := &h.pods.objects[20*i]
+		*changed = testPod((*changed).Namespace, (*changed).Name, withVersion(2), withMessage(strings.Repeat("m", 500)))
+	}
+	counts := map[string]int{}
+	for range namespaces {
+		l.rowBytes = 1000
+		mustCycle(t, l)
+		for name, what := range travels(t, h.server.received()) {
+			if what.Whole {
+				t.Errorf("%s travels whole", name)
+			}
+			if what.HasBase {
+				counts[name]++
+			}
+		}
+	}
+	for i := range namespaces {
+		if got := counts[fmt.Sprintf("ns-%d", i)]; got != 1 {
+			t.Errorf("The change in ns-%d travelled %d times", i, got)
+		}
+	}
+	if l.podTable.awaitsResend() {
+		t.Error("Something is not acknowledged")
+	}
+}
+
+// TestCaseB07ANamespaceThatTheServerNeverTakesHoldsUpNoOther: it is tried more and
+// more rarely.
+func TestCaseB07ANamespaceThatTheServerNeverTakesHoldsUpNoOther(t *testing.T) {
+	h := newHarness(t)
+	h.crowd("ns-a", 20)
+	h.pods.objects = append(h.pods.objects, testPod("ns-b", "other"))
+	h.server.intercept = func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+		if len(request.raw) < 5000 {
+			return false
+		}
+		// As a proxy says it.
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return true
+	}
+	l := newLoop(h.reporter)
+	refused := 0
+	for version := 2; version <= 66; version++ {
+		l.rowBytes = 1000
+		h.pods.objects[20] = testPod("ns-b", "other", withVersion(version), withMessage(strconv.Itoa(version)))
+		err := l.cycle(t.Context())
+		if serverclient.IsRefused(err, codeTooLarge) {
+			refused++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused == 0 || refused > 12 {
+		t.Errorf("It was refused %d of 65 times", refused)
+	}
+	if got := h.server.storedPods()["ns-b/uid-of-other"].Message; got == nil || *got != "66" {
+		t.Errorf("The other namespace's message is %v, want that of the last change", ptr.Deref(got, ""))
+	}
+	if got := len(h.server.sequencesOf(kindDeployments)); got != 65 {
+		t.Errorf("Deployments were reported %d times, want 65", got)
+	}
+}
+
+// TestCaseB07ANamespaceThatWasTooMuchIsTriedAgain, though nothing has changed.
+func TestCaseB07ANamespaceThatWasTooMuchIsTriedAgain(t *testing.T) {
+	h := newHarness(t)
+	h.crowd("ns", 20)
+	table := newPodTable()
+	if err := table.update(h.pods.objects, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		tried := 0
+		for tries := 1; tries <= 8; tries++ {
+			reports := table.report(1000)
+			if reports[0].rows == nil {
+				continue
+			}
+			tried++
+			table.exceeded(reports)
+		}
+		if tried < 2 || tried > 5 {
+			t.Errorf("It is tried in %d of 8 reports", tried)
+		}
+		table.acknowledge(table.report(1<<20), nil)
+		table.forget()
+	}
+}
+
+// TestP7WhatGoesWhileTheServerTakesNothingIsNotKeptForEver: it grows no longer than
+// the namespace is.
+func TestP7WhatGoesWhileTheServerTakesNothingIsNotKeptForEver(t *testing.T) {
+	h := newHarness(t)
+	l := newLoop(h.reporter)
+	h.pods.objects = []*corev1.Pod{testPod("ns", "stays"), testPod("ns", "pod-0")}
+	mustCycle(t, l)
+	h.server.intercept = func(w http.ResponseWriter, _ *http.Request, _ *modelRequest) bool {
+		writeRefusal(w, "UNAUTHENTICATED")
+		return true
+	}
+	for i := range 100 {
+		h.pods.objects[1] = testPod("ns", fmt.Sprintf("pod-%d", i+1))
+		if err := l.cycle(t.Context()); err == nil {
+			t.Fatal("A report was taken")
+		}
+	}
+	if got := len(l.podTable.namespaces["ns"].gone); got > 2 {
+		t.Errorf("It keeps %d pods that are gone", got)
+	}
+	h.server.change(func() { h.server.intercept = nil })
+	mustCycle(t, l)
+	if diff := cmp.Diff(clusterPodNames(h.pods.objects), h.server.podNames()); diff != "" {
 		t.Errorf("stored pods (-cluster +server):\n%s", diff)
 	}
 }

@@ -252,21 +252,23 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 // decodeAnswer reads a GraphQL answer. Its errors count whatever the HTTP status
 // is, since a refusal may come with 200 and with 4xx alike.
 func decodeAnswer(response *http.Response, body []byte, resp *graphql.Response) error {
-	isOK := response.StatusCode == http.StatusOK
-	if err := json.Unmarshal(body, resp); err != nil {
-		if !isOK {
-			return fmt.Errorf("the server answered HTTP %d", response.StatusCode)
-		}
-		return fmt.Errorf("the answer is no GraphQL (Content-Type %q): %w", response.Header.Get("Content-Type"), err)
-	}
-	if len(resp.Errors) > 0 {
+	err := json.Unmarshal(body, resp)
+	switch {
+	case err == nil && len(resp.Errors) > 0:
 		return &Refusal{Code: errorCode(resp.Errors), Message: errorMessage(resp.Errors), Status: response.StatusCode}
-	}
-	if !isOK {
+	case response.StatusCode == http.StatusRequestEntityTooLarge:
+		// A proxy before the server says so in its own way, and has passed nothing on.
+		return &Refusal{Code: codeTooLarge, Message: "a proxy before it takes no request of this size", Status: response.StatusCode}
+	case response.StatusCode != http.StatusOK:
 		return fmt.Errorf("the server answered HTTP %d", response.StatusCode)
+	case err != nil:
+		return fmt.Errorf("the answer is no GraphQL (Content-Type %q): %w", response.Header.Get("Content-Type"), err)
 	}
 	return nil
 }
+
+// codeTooLarge is the contract's code for a request of more bytes than are taken.
+const codeTooLarge = "TOO_LARGE"
 
 // Refusal is a GraphQL error: the server understood the request and did not do
 // what it asks.
