@@ -286,11 +286,10 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 	reports := l.podTable.report(l.rowBytes)
 	result, err := l.session.reportPods(ctx, provenAt, reports)
 	sent := sizeOf(reports)
-	l.isTooMuch = mayBeTooMuch(sent, err)
-	l.adaptSize(sent, err)
-	if l.isTooMuch {
-		l.podTable.exceeded(reports)
+	if l.isTooMuch = mayBeTooMuch(sent, err); l.isTooMuch {
+		l.podTable.exceeded(reports, l.rowBytes)
 	}
+	l.adaptSize(sent, err)
 	if err != nil {
 		if !isUndone(err) {
 			l.podTable.doubt(reports)

@@ -57,7 +57,7 @@ type podNamespace struct {
 	isDue   bool
 	wholeIn uint64
 	// tooMuch counts the reports in a row that were more than the server takes and
-	// had the whole namespace in them.
+	// had the whole namespace in them, or as much.
 	tooMuch int
 
 	// seen counts the pods of the current update; resort and redigest tell what
@@ -243,11 +243,17 @@ func (t *podTable) doubt(reports []namespaceReport) {
 	}
 }
 
-// exceeded takes in that the reports were more than the server takes.
-func (t *podTable) exceeded(reports []namespaceReport) {
+// exceeded takes in that the reports, made for that limit, were more than the server
+// takes.
+func (t *podTable) exceeded(reports []namespaceReport, limit int) {
 	for i := range reports {
-		if namespace := t.namespaces[reports[i].namespace]; namespace != nil && reports[i].rows != nil && reports[i].base == "" {
-			namespace.tooMuch++
+		namespace := t.namespaces[reports[i].namespace]
+		if namespace == nil || reports[i].rows == nil || (reports[i].base != "" && reports[i].size() <= limit) {
+			continue
+		}
+		namespace.tooMuch++
+		if reports[i].base != "" {
+			namespace.forget() // Changes go each time; so many have to take their turn.
 		}
 	}
 }
