@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // The parts of the agent that --disable can name.
@@ -121,9 +122,8 @@ func (o *options) validate() error {
 	if o.serverAddress == "" {
 		return errors.New("--server-address is needed: the address of the Styrmin server, as https://styrmin.example")
 	}
-	u, err := url.Parse(o.serverAddress)
-	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
-		return fmt.Errorf("--server-address: %q is not an address such as https://styrmin.example", o.serverAddress)
+	if _, err := serverclient.Endpoint(o.serverAddress); err != nil {
+		return fmt.Errorf("--server-address %w; an example is https://styrmin.example", err)
 	}
 	if o.reportInterval < minReportInterval {
 		return fmt.Errorf("--report-interval: %s is shorter than %s", o.reportInterval, minReportInterval)

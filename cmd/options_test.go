@@ -29,7 +29,15 @@ func TestParseOptionsRefusesWhatCannotWork(t *testing.T) {
 		},
 		"a server address without a scheme": {
 			args:    []string{"--server-address", "styrmin.example"},
-			wantErr: `--server-address: "styrmin.example" is not an address`,
+			wantErr: "--server-address must begin with https:// or http://; an example is https://styrmin.example",
+		},
+		"a server address with a password in it": {
+			args:    []string{"--server-address", "https://agent:secret@styrmin.example"},
+			wantErr: "--server-address must not hold credentials",
+		},
+		"a server address with a password in it and a wrong scheme": {
+			args:    []string{"--server-address", "htps://agent:secret@styrmin.example"},
+			wantErr: "--server-address must begin with https:// or http://",
 		},
 		"a token file that does not exist": {
 			args:    []string{"--server-address", "https://styrmin.example", "--token-file", "/nowhere/token"},
@@ -66,8 +74,8 @@ func TestParseOptionsRefusesWhatCannotWork(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			_, err := parseOptions(test.args, &bytes.Buffer{})
-			if err == nil || !strings.Contains(err.Error(), test.wantErr) {
-				t.Errorf("got error %v, want one with %q", err, test.wantErr)
+			if err == nil || !strings.Contains(err.Error(), test.wantErr) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("got error %v, want one with %q and no secret", err, test.wantErr)
 			}
 		})
 	}

@@ -122,13 +122,18 @@ func (s *State) hasComeToNothing() bool {
 	return s.Deployment.Missing || isGoing || s.newestWriteFailed()
 }
 
-// newestWriteFailed tells whether the newest written spec has come to nothing.
+// newestWriteFailed tells whether the newest written spec has come to nothing, or
+// was a hook's of an upgrade that has.
 func (s *State) newestWriteFailed() bool {
 	if s.Deployment.WrittenInstanceID == nil {
 		return false
 	}
-	task := s.Tasks.rollingOut(*s.Deployment.WrittenInstanceID)
-	return task != nil && s.Tasks.result(task) == ResultFailed
+	for task := s.Tasks.rollingOut(*s.Deployment.WrittenInstanceID); task != nil; task = s.Tasks.parent(task) {
+		if s.Tasks.result(task) == ResultFailed {
+			return true
+		}
+	}
+	return false
 }
 
 // writesQueued tells whether a task is to write a spec yet.

@@ -121,6 +121,19 @@ func TestW5NothingChanges(t *testing.T) {
 			},
 			scaleTo(4), true,
 		},
+		"an upgrade to the same version when that has failed after a hook had written": {
+			func(w *world) {
+				w.request(upgradeTo("2.5.0"))
+				upgrade := w.claim()
+				w.report(w.flow(w.hook(upgrade, preHook)), "Ready", "Running")
+				w.finish(upgrade, preHook)
+				w.report(w.write(upgrade), "Ready", "Running")
+				w.report(w.flow(w.hook(upgrade, postHook)), "Ready", "Running")
+				w.finish(upgrade, postHook)
+				w.end(upgrade, TaskFailed)
+			},
+			upgradeTo("2.5.0"), true,
+		},
 		"an update to what has failed, when it is queued again": {
 			func(w *world) {
 				task := w.request(scaleTo(4))

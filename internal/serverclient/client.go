@@ -57,7 +57,7 @@ type Client struct {
 // /graphql is appended. caFile holds certificates to trust instead of the
 // system's, "" for those; tokenFile the bearer token, "" for none.
 func New(address, tokenFile, caFile string, timeout time.Duration) (*Client, error) {
-	endpoint, err := graphqlEndpoint(address)
+	endpoint, err := Endpoint(address)
 	if err != nil {
 		return nil, fmt.Errorf("server address: %w", err)
 	}
@@ -89,7 +89,9 @@ func New(address, tokenFile, caFile string, timeout time.Duration) (*Client, err
 	return c, nil
 }
 
-func graphqlEndpoint(address string) (string, error) {
+// Endpoint returns where the server of that address answers GraphQL. Its errors say
+// what is wrong with the address, and nothing of what is in it: that may be a password.
+func Endpoint(address string) (string, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
 		return "", errors.New("is not a URL")

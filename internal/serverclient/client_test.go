@@ -46,8 +46,8 @@ func TestTheAddressMayHaveAPath(t *testing.T) {
 		"https://styrmin.example/":         "https://styrmin.example/graphql",
 		"http://127.0.0.1:8080/styrmin/v1": "http://127.0.0.1:8080/styrmin/v1/graphql",
 	} {
-		if got, err := graphqlEndpoint(address); err != nil || got != want {
-			t.Errorf("graphqlEndpoint(%q) = %q, %v, want %q", address, got, err, want)
+		if got, err := Endpoint(address); err != nil || got != want {
+			t.Errorf("Endpoint(%q) = %q, %v, want %q", address, got, err, want)
 		}
 	}
 }
