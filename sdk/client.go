@@ -42,7 +42,9 @@ func WithToken(token string) Option {
 }
 
 // WithTokenSource asks for the bearer token before each call, so that one that
-// was replaced meanwhile is used at once. An error of the source ends the call.
+// was replaced meanwhile is used at once. An error of the source ends the call, but
+// not a wait: once the source has given a token, its errors are ErrNoToken, after
+// which WaitForTask looks again.
 func WithTokenSource(source func() (string, error)) Option {
 	return func(t *transport) { t.token = source }
 }

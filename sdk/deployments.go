@@ -77,7 +77,7 @@ func (s *DeploymentsService) Create(ctx context.Context, declared NewDeployment,
 	call := func(ctx context.Context, c graphql.Client, key string) (*createDeploymentResponse, error) {
 		return createDeployment(ctx, c, input, key)
 	}
-	return change(ctx, s.client, "creating deployment "+declared.Name, call, options)
+	return changeWithTask(ctx, s.client, "creating deployment "+declared.Name, call, options)
 }
 
 // Update replaces the whole spec, given as in NewDeployment. It returns nil, and
@@ -123,7 +123,7 @@ func (s *DeploymentsService) Delete(ctx context.Context, id string, options ...C
 	call := func(ctx context.Context, c graphql.Client, key string) (*deleteDeploymentResponse, error) {
 		return deleteDeployment(ctx, c, id, key)
 	}
-	return change(ctx, s.client, "deleting deployment "+id, call, options)
+	return changeWithTask(ctx, s.client, "deleting deployment "+id, call, options)
 }
 
 // StartComponents lets stopped components run again, with the replicas that they
@@ -132,7 +132,7 @@ func (s *DeploymentsService) StartComponents(ctx context.Context, id string, com
 	call := func(ctx context.Context, c graphql.Client, key string) (*startComponentsResponse, error) {
 		return startComponents(ctx, c, id, components, key)
 	}
-	return change(ctx, s.client, "starting components of deployment "+id, call, options)
+	return changeWithTask(ctx, s.client, "starting components of deployment "+id, call, options)
 }
 
 // StopComponents lets no pod of the components run until they are started.
@@ -140,7 +140,7 @@ func (s *DeploymentsService) StopComponents(ctx context.Context, id string, comp
 	call := func(ctx context.Context, c graphql.Client, key string) (*stopComponentsResponse, error) {
 		return stopComponents(ctx, c, id, components, key)
 	}
-	return change(ctx, s.client, "stopping components of deployment "+id, call, options)
+	return changeWithTask(ctx, s.client, "stopping components of deployment "+id, call, options)
 }
 
 // RunJob runs a job of the spec once.
@@ -148,7 +148,7 @@ func (s *DeploymentsService) RunJob(ctx context.Context, id, job string, options
 	call := func(ctx context.Context, c graphql.Client, key string) (*runJobResponse, error) {
 		return runJob(ctx, c, id, job, key)
 	}
-	return change(ctx, s.client, "running job "+job+" of deployment "+id, call, options)
+	return changeWithTask(ctx, s.client, "running job "+job+" of deployment "+id, call, options)
 }
 
 // change makes a call that changes a deployment, all its tries under one key:
@@ -166,6 +166,22 @@ func change[T interface{ GetTask() *Task }](
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
 	return answer.GetTask(), nil
+}
+
+// changeWithTask is change where the server always makes a task: an answer without
+// one is not the server's.
+func changeWithTask[T interface{ GetTask() *Task }](
+	ctx context.Context, c *Client, doing string,
+	call func(ctx context.Context, c graphql.Client, key string) (T, error), options []ChangeOption,
+) (*Task, error) {
+	checked := func(ctx context.Context, c graphql.Client, key string) (T, error) {
+		answer, err := call(ctx, c, key)
+		if err == nil && answer.GetTask() == nil {
+			err = fmt.Errorf("%w: what answered gave no task", ErrUnavailable)
+		}
+		return answer, err
+	}
+	return change(ctx, c, doing, checked, options)
 }
 
 func encodeSpec(spec any) (json.RawMessage, error) {

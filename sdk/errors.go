@@ -44,6 +44,9 @@ func (e *Error) Is(target error) bool {
 var (
 	// ErrUnauthenticated: no token was sent, or one that the server does not know.
 	ErrUnauthenticated error = &Error{Code: CodeUnauthenticated}
+	// ErrNoToken: the token source failed, though it has given a token before; the
+	// call was not made.
+	ErrNoToken = errors.New("the token source gave no token")
 	// ErrForbidden: the token's role does not allow the call.
 	ErrForbidden error = &Error{Code: CodeForbidden}
 	// ErrNotFound: what the call names does not exist.

@@ -57,6 +57,11 @@ func TestAServerThatStaysAwayIsUnavailable(t *testing.T) {
 		"a page":           {html, `what answered is no GraphQL (Content-Type "text/test")`},
 		"half an answer":   {truncated, "what answered is no GraphQL"},
 		"an unknown error": {withoutCode, "what answered gave an error without a code"},
+		"an empty object":  {answering(`{}`), "what answered is no GraphQL"},
+		"another object":   {answering(`{"status": "maintenance"}`), "what answered is no GraphQL"},
+		"a null error":     {answering(`{"data": {"deployments": []}, "errors": [null]}`), "what answered is no GraphQL"},
+		"null":             {answering(`null`), "what answered is no GraphQL"},
+		"null data":        {answering(`{"data": null}`), "what answered is no GraphQL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			layer, requests := meets(test.meet)
@@ -110,6 +115,56 @@ func TestAChangeHasOneKeyForAllItsTries(t *testing.T) {
 	}
 	if len(*requests) != 4 || len(keys) != 2 || keys[""] > 0 {
 		t.Errorf("the keys of %d tries of two calls: %v", len(*requests), keys)
+	}
+}
+
+// TestOnlyTheServerSaysThatNothingChanges: no task means that, so that neither what
+// answers in the server's place nor a change that always has a task may give none.
+func TestOnlyTheServerSaysThatNothingChanges(t *testing.T) {
+	for name, test := range map[string]struct {
+		ask func(context.Context, *DeploymentsService) (*Task, error)
+		// mayBeNone: the server, too, may answer without a task.
+		mayBeNone bool
+	}{
+		"an update": {func(ctx context.Context, s *DeploymentsService) (*Task, error) {
+			return s.Update(ctx, "d-1", map[string]any{})
+		}, true},
+		"a scaling": {func(ctx context.Context, s *DeploymentsService) (*Task, error) {
+			return s.Scale(ctx, "d-1", map[string]int{"server": 3})
+		}, true},
+		"an upgrade": {func(ctx context.Context, s *DeploymentsService) (*Task, error) {
+			return s.UpdateVersion(ctx, "d-1", "2")
+		}, true},
+		"a creation": {func(ctx context.Context, s *DeploymentsService) (*Task, error) {
+			return s.Create(ctx, NewDeployment{Name: "shop"})
+		}, false},
+		"a deletion": {func(ctx context.Context, s *DeploymentsService) (*Task, error) { return s.Delete(ctx, "d-1") }, false},
+		"a start": {func(ctx context.Context, s *DeploymentsService) (*Task, error) {
+			return s.StartComponents(ctx, "d-1", []string{"server"})
+		}, false},
+		"a stop": {func(ctx context.Context, s *DeploymentsService) (*Task, error) {
+			return s.StopComponents(ctx, "d-1", []string{"server"})
+		}, false},
+		"a job": {func(ctx context.Context, s *DeploymentsService) (*Task, error) {
+			return s.RunJob(ctx, "d-1", "migrate")
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for body, wantNone := range map[string]bool{
+				`{}`: false, `null`: false, `{"data": null}`: false, `{"status": "maintenance"}`: false,
+				`{"data": {"task": null}}`: test.mayBeNone,
+			} {
+				layer, requests := meets(answering(body))
+				client, _ := fakeClient(t, layer)
+				task, err := test.ask(t.Context(), client.Deployments)
+				switch {
+				case wantNone && (task != nil || err != nil):
+					t.Errorf("%s: got %v, %v, want nil", body, task, err)
+				case !wantNone && (!errors.Is(err, ErrUnavailable) || len(*requests) != tries):
+					t.Errorf("%s: after %d tries: %v, %v, want %v", body, len(*requests), task, err, ErrUnavailable)
+				}
+			}
+		})
 	}
 }
 

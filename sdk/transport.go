@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/Khan/genqlient/graphql"
@@ -35,6 +36,8 @@ type transport struct {
 	address  string
 	endpoint string
 	token    func() (string, error)
+	// hadToken: the source has given a token before.
+	hadToken atomic.Bool
 	http     *http.Client
 }
 
@@ -82,9 +85,13 @@ func (t *transport) MakeRequest(ctx context.Context, operation *graphql.Request,
 
 func (t *transport) request(ctx context.Context, operation *graphql.Request) (*http.Request, error) {
 	token, err := t.token()
-	if err != nil {
+	switch {
+	case err != nil && t.hadToken.Load():
+		return nil, fmt.Errorf("%w: %w", ErrNoToken, err)
+	case err != nil: // One that never worked is set up wrongly.
 		return nil, fmt.Errorf("getting the token: %w", err)
 	}
+	t.hadToken.Store(true)
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return nil, errors.New("the token holds a character that no token has")
 	}
@@ -129,16 +136,24 @@ func (t *transport) notAnswered(ctx context.Context, err error) error {
 // since a refusal may come with 200 and with 4xx alike.
 func (t *transport) decode(answer *http.Response, body []byte, response *graphql.Response) error {
 	isOK := answer.StatusCode == http.StatusOK
-	err := json.Unmarshal(body, response)
+	// Read apart first: missing or null data would leave empty fields, which say
+	// that nothing is there, or that nothing changes.
+	var data json.RawMessage
+	envelope := graphql.Response{Data: &data}
+	err := json.Unmarshal(body, &envelope)
+	if len(data) > 0 {
+		err = errors.Join(err, json.Unmarshal(data, response.Data))
+	}
+	response.Errors = envelope.Errors
 	switch {
 	case len(response.Errors) > 0 && codeOf(response.Errors) != "":
 		return refusal(response.Errors)
 	case !isOK:
 		return &unavailable{t.address, fmt.Errorf("what answered said HTTP %d", answer.StatusCode)}
-	case err != nil:
-		return &unavailable{t.address, fmt.Errorf("what answered is no GraphQL (Content-Type %q)", answer.Header.Get("Content-Type"))}
-	case len(response.Errors) > 0:
+	case err == nil && len(response.Errors) > 0 && response.Errors[0] != nil:
 		return &unavailable{t.address, fmt.Errorf("what answered gave an error without a code: %.200q", response.Errors[0].Message)}
+	case err != nil || len(data) == 0 || len(response.Errors) > 0:
+		return &unavailable{t.address, fmt.Errorf("what answered is no GraphQL (Content-Type %q)", answer.Header.Get("Content-Type"))}
 	}
 	return nil
 }

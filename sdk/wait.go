@@ -74,10 +74,10 @@ func OnProgress(f func(Progress)) WaitOption {
 // deployment is running, failed or deleted. Outcomes are no errors: a change
 // that failed is a Waited that says why.
 //
-// While the server cannot be reached, or fails, it goes on looking until the
-// longest wait is over. An error is what no further look could change, as
-// ErrNotFound or ErrForbidden, or the end of ctx; the change goes on all the
-// same.
+// While the server cannot be reached, or fails, or a token source that has worked
+// before gives no token, it goes on looking until the longest wait is over. An
+// error is what no further look could change, as ErrNotFound or ErrForbidden, or
+// the end of ctx; the change goes on all the same.
 func (s *DeploymentsService) WaitForTask(ctx context.Context, taskID string, options ...WaitOption) (*Waited, error) {
 	chosen := waitOptions{maxWait: defaultMaxWait, interval: defaultInterval, progress: func(Progress) {}}
 	for _, option := range options {
@@ -101,7 +101,7 @@ func (s *DeploymentsService) wait(ctx context.Context, taskID string, options *w
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && !isTransient(err):
+		case err != nil && !isTransient(err) && !errors.Is(err, ErrNoToken):
 			return nil, err
 		}
 		last.Task, last.Deployment = cmp.Or(task, last.Task), cmp.Or(deployment, last.Deployment)

@@ -216,6 +216,47 @@ func TestWaitForTaskEndsWithAnErrorThatNoFurtherLookCouldChange(t *testing.T) {
 	}
 }
 
+// TestATokenThatIsBeingReplacedDoesNotEndAWait has a source that fails for a moment.
+// One that has never worked will not work at the next look.
+func TestATokenThatIsBeingReplacedDoesNotEndAWait(t *testing.T) {
+	errEmpty := errors.New("the file is empty")
+	for name, test := range map[string]struct {
+		// without are the calls, from the first, for which there is no token.
+		without    map[int]bool
+		wantLooks  int
+		wantMissed int
+		wantErr    error
+	}{
+		"between two looks":       {map[int]bool{3: true}, 2, 1, nil},
+		"in the middle of a look": {map[int]bool{2: true}, 2, 1, nil},
+		"from the beginning":      {map[int]bool{1: true}, 0, 0, errEmpty},
+	} {
+		t.Run(name, func(t *testing.T) {
+			layer, looked := waitsFor(t, TaskScale, []look{
+				{result: ResultRunning, status: StatusDeploying}, {result: ResultSucceeded, status: StatusRunning},
+			})
+			calls, missed := 0, 0
+			client, _ := fakeClient(t, layer, WithTokenSource(func() (string, error) {
+				if calls++; test.without[calls] {
+					return "", errEmpty
+				}
+				return "styrmin_secret", nil
+			}))
+			waited, err := client.Deployments.WaitForTask(t.Context(), "t-1", OnProgress(func(p Progress) {
+				if errors.Is(p.Err, ErrNoToken) && errors.Is(p.Err, errEmpty) {
+					missed++
+				}
+			}))
+			if !errors.Is(err, test.wantErr) || err == nil && !waited.Succeeded {
+				t.Errorf("got %+v, %v, want %v", waited, err, test.wantErr)
+			}
+			if *looked != test.wantLooks || missed != test.wantMissed {
+				t.Errorf("it read the task %d times and missed a token %d times, want %d and %d", *looked, missed, test.wantLooks, test.wantMissed)
+			}
+		})
+	}
+}
+
 func TestWaitForTaskEndsWithItsContext(t *testing.T) {
 	layer, _ := waitsFor(t, TaskScale, []look{{result: ResultRunning}})
 	client, _ := fakeClient(t, layer)

@@ -88,6 +88,10 @@ func (a *app) apply(ctx context.Context, options *applying) error {
 	made := []*change{}
 	var failed []error
 	for _, application := range applications {
+		if ctx.Err() != nil { // The rest would only fail with it.
+			failed = append(failed, application.located(ctx.Err()))
+			break
+		}
 		change, err := application.apply(ctx, client)
 		if err != nil {
 			failed = append(failed, application.located(err))

@@ -4,6 +4,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,26 +101,14 @@ func (a *app) tell(format output, made *change, waits bool) {
 	}
 }
 
-// await waits until the change has finished. Where nothing changes, that is the
-// rollout which has led, or still leads, to what is asked for; where that is not
-// known any more, the deployment itself.
+// await waits until the change has finished.
 func (a *app) await(ctx context.Context, client *sdk.Client, made *change, end time.Time, format output) error {
-	task := made.Task
-	if task == nil {
-		deployment, err := client.Deployments.Get(ctx, made.DeploymentID)
-		if err != nil {
-			return err
-		}
-		if task, err = newestTask(ctx, client, made.DeploymentID, func(task *sdk.Task) bool { return leadsTo(task, deployment) }); err != nil {
-			return err
-		}
-	}
 	var waited *sdk.Waited
 	var err error
-	if task != nil {
-		waited, err = a.follow(ctx, client, task, made.Deployment, max(0, end.Sub(a.clock())))
+	if made.Task != nil {
+		waited, err = a.follow(ctx, client, made.Task, made.Deployment, max(0, end.Sub(a.clock())))
 	} else {
-		waited, err = a.settle(ctx, client, made.DeploymentID, end)
+		waited, err = a.settle(ctx, client, made, end)
 	}
 	if err != nil {
 		return err
@@ -136,33 +125,79 @@ func leadsTo(task *sdk.Task, deployment *sdk.Deployment) bool {
 	return task.Result == sdk.ResultRunning || deployment.Instance != nil && task.InstanceID == deployment.Instance.ID
 }
 
-// settle waits until a deployment that no task is known to change has a status that
-// is an end, as the wait for a task does.
-func (a *app) settle(ctx context.Context, client *sdk.Client, id string, end time.Time) (*sdk.Waited, error) {
+// settle waits where nothing changes: for the rollout which has led, or still leads,
+// to what is asked for; where that is not known any more, until the status of the
+// deployment is an end. As the wait for a task does, it looks again after what may
+// pass, and a wait that is over has what was last read.
+func (a *app) settle(ctx context.Context, client *sdk.Client, made *change, end time.Time) (*sdk.Waited, error) {
+	last := &sdk.Waited{FailureReason: "wait timeout", TimedOut: true}
+	alone, told := false, false
 	for {
-		deployment, err := client.Deployments.Get(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		waited := &sdk.Waited{Deployment: deployment}
+		deployment, task, err := lookAt(ctx, client, made.DeploymentID, alone, end.Sub(a.clock()))
+		last.Deployment = cmp.Or(deployment, last.Deployment)
 		left := end.Sub(a.clock())
-		switch status := deployment.Status; {
-		case status == sdk.StatusRunning:
-			waited.Succeeded = true
-			return waited, nil
-		case status == sdk.StatusFailed, status == sdk.StatusDeleted:
-			waited.FailureReason = fmt.Sprintf("deployment status is %s, expected running", strings.ToLower(string(status)))
-			return waited, nil
-		case left <= 0:
-			waited.FailureReason, waited.TimedOut = "wait timeout", true
-			return waited, nil
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && !mayPass(err):
+			return nil, err
+		case task != nil:
+			return a.follow(ctx, client, task, made.Deployment, max(0, left))
+		case err == nil:
+			if waited := settled(deployment); waited != nil {
+				return waited, nil
+			}
+			alone = true
 		}
+		if left <= 0 {
+			return last, nil
+		}
+		if err != nil && !told {
+			a.say("deployment/%s: trying again: %s", made.Deployment, oneLine(err.Error()))
+		}
+		told = err != nil
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(min(a.interval, left)):
 		}
 	}
+}
+
+// leastLook is how long a look may take though the wait ends before.
+const leastLook = 5 * time.Second
+
+// lookAt reads the deployment and, unless it is known to be alone, the task that
+// leads to what it is to run; nil: none does. A server that hangs does not hold the
+// wait longer than it is to last.
+func lookAt(ctx context.Context, client *sdk.Client, id string, alone bool, left time.Duration) (*sdk.Deployment, *sdk.Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(left, leastLook))
+	defer cancel()
+	deployment, err := client.Deployments.Get(ctx, id)
+	if err != nil || alone {
+		return deployment, nil, err
+	}
+	task, err := newestTask(ctx, client, id, func(task *sdk.Task) bool { return leadsTo(task, deployment) })
+	return deployment, task, err
+}
+
+// mayPass tells whether another look may work. The deadline is that of one look.
+func mayPass(err error) bool {
+	return errors.Is(err, sdk.ErrUnavailable) || errors.Is(err, sdk.ErrInternal) || errors.Is(err, sdk.ErrNoToken) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+// settled tells how it ended with a deployment that no task is known to change, in
+// the words of the wait for a task; nil: it has not ended.
+func settled(deployment *sdk.Deployment) *sdk.Waited {
+	switch status := deployment.Status; status {
+	case sdk.StatusRunning:
+		return &sdk.Waited{Succeeded: true, Deployment: deployment}
+	case sdk.StatusFailed, sdk.StatusDeleted:
+		reason := fmt.Sprintf("deployment status is %s, expected running", strings.ToLower(string(status)))
+		return &sdk.Waited{FailureReason: reason, Deployment: deployment}
+	}
+	return nil
 }
 
 // manyTasks is how far back a task is looked for.

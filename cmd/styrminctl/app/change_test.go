@@ -5,6 +5,7 @@ package app
 
 import (
 	"encoding/json"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -215,6 +216,31 @@ func TestARestartedServerDoesNotEndAWait(t *testing.T) {
 	if code := waiting.wait(); code != ExitOK {
 		t.Errorf("it ended with %d:\n%s", code, waiting.err.String())
 	}
+}
+
+func TestATokenFileThatIsBeingReplacedDoesNotEndAWait(t *testing.T) {
+	w := newWorld(t)
+	file := w.file("token", w.server.AdminToken)
+	replace := func(token string) {
+		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(w.env, "STYRMIN_TOKEN")
+	w.env["STYRMIN_TOKEN_FILE"] = file
+	path := w.file("shop.yaml", shop("shop", "prod", "1"))
+	waiting := w.start("deployments", "apply", "-f", path, "--wait")
+	waiting.until(&waiting.err, "deployment/shop: PENDING")
+	replace("")
+	waiting.until(&waiting.err, "trying again: ")
+	replace(w.server.AdminToken)
+	w.agent.Work(t)
+	if code := waiting.wait(); code != ExitOK {
+		t.Errorf("it ended with %d:\n%s", code, waiting.err.String())
+	}
+	w.wantIn("the transcript", waiting.err.String(), "the token source gave no token: --token-file: "+file+" is empty")
+	replace("")
+	w.run(ExitUsage, "deployments", "list")
 }
 
 func TestEveryChangeCanBeAskedForAndWaitedFor(t *testing.T) {

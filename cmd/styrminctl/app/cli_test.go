@@ -301,6 +301,30 @@ func TestANameThatSeveralHaveIsNotGuessed(t *testing.T) {
 	w.wantIn("the error", both.err.String(), "deployment shop of environment test is in ")
 }
 
+// TestAnIDIsOfThePlaceThatIsNamedWithIt: an id that was copied from elsewhere must
+// not change what is there.
+func TestAnIDIsOfThePlaceThatIsNamedWithIt(t *testing.T) {
+	w := newWorld(t)
+	w.run(ExitOK, "clusters", "create", "staging")
+	w.run(ExitOK, "deployments", "apply", "-f", w.file("shop.yaml", shop("shop", "prod", "1")), "--cluster", "production")
+	var listed []struct{ ID string }
+	list := w.run(ExitOK, "deployments", "list", "-o", "json")
+	if err := json.Unmarshal([]byte(list.out.String()), &listed); err != nil || len(listed) != 1 {
+		t.Fatalf("%v: %s", err, list.out.String())
+	}
+	id := listed[0].ID
+	for place, flags := range map[string][]string{
+		"in environment test":                    {"--environment", "test"},
+		"in cluster staging":                     {"--cluster", "staging"},
+		"in environment prod in cluster staging": {"--environment", "prod", "--cluster", "staging"},
+	} {
+		refused := w.run(ExitNotFound, append([]string{"deployments", "delete", id, "--yes"}, flags...)...)
+		w.wantIn("the error", refused.err.String(), fmt.Sprintf("Error: there is no deployment %q %s: see styrminctl deployments list", id, place))
+	}
+	got := w.run(ExitOK, "deployments", "get", id, "--environment", "prod", "--cluster", "production")
+	w.wantIn("the deployment", got.out.String(), "PENDING for ")
+}
+
 func TestShellsCompleteNames(t *testing.T) {
 	w := newWorld(t)
 	w.deployed()

@@ -66,14 +66,38 @@ func (a *app) end(err error) int {
 	}
 	var interrupted *interruptedError
 	if errors.Is(err, context.Canceled) && !errors.As(err, &interrupted) {
+		if failed := withoutCancellation(err); failed != nil {
+			a.tellError(failed)
+		}
 		a.say("Interrupted")
 		return ExitInterrupted
 	}
+	a.tellError(err)
+	return exitCode(err)
+}
+
+func (a *app) tellError(err error) {
 	a.say("Error: %s", printable(err.Error()))
 	if hint := hintFor(err); hint != "" {
 		a.say("%s", hint)
 	}
-	return exitCode(err)
+}
+
+// withoutCancellation is what else failed before something was interrupted: of
+// joined errors those that are no cancellation, or nil.
+func withoutCancellation(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	failures := joined.Unwrap()
+	failed := make([]error, 0, len(failures))
+	for _, failure := range failures {
+		if !errors.Is(failure, context.Canceled) {
+			failed = append(failed, failure)
+		}
+	}
+	return errors.Join(failed...)
 }
 
 func exitCode(err error) int {

@@ -5,6 +5,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -123,6 +124,39 @@ func TestCtrlCInTheMiddleOfSeveralChangesSaysWhatGoesOn(t *testing.T) {
 	a := &app{Environment: Environment{Err: &said}}
 	if code := a.end(err); code != ExitInterrupted || !strings.Contains(said.String(), "styrminctl tasks wait t-1") {
 		t.Errorf("it ended with %d: %s", code, said.String())
+	}
+}
+
+// TestCtrlCDoesNotHideWhatFailedBefore: of three documents the first is refused and
+// the second interrupted; the third is not asked for any more.
+func TestCtrlCDoesNotHideWhatFailedBefore(t *testing.T) {
+	m := &machine{T: t}
+	path := m.file("shops.yaml", shop("shop", "prod", "1")+"---\n"+shop("blog", "prod", "1")+"---\n"+shop("wiki", "prod", "1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	created := 0
+	var out, said bytes.Buffer
+	a := standIn(func(ctx context.Context, operation string) (int, string, error) {
+		switch operation {
+		case "listClusters":
+			return http.StatusOK, `{"data": {"clusters": [{"id": "c-1", "name": "production"}]}}`, nil
+		case "listDeployments":
+			return http.StatusOK, `{"data": {"deployments": []}}`, nil
+		}
+		if created++; created == 1 {
+			return http.StatusOK, `{"errors": [{"message": "input.name: is taken", "extensions": {"code": "CONFLICT", "field": "input.name"}}]}`, nil
+		}
+		cancel()
+		<-ctx.Done()
+		return 0, "", ctx.Err()
+	}).app(t, &out, &said)
+	code := run(ctx, []string{"deployments", "apply", "-f", path}, a)
+	want := "Error: " + path + ":4: name: is taken (CONFLICT)\nInterrupted\n"
+	if code != ExitInterrupted || said.String() != want {
+		t.Errorf("it ended with %d and said %q, want %d and %q", code, said.String(), ExitInterrupted, want)
+	}
+	if created != 2 {
+		t.Errorf("it asked for %d deployments, want 2", created)
 	}
 }
 

@@ -69,8 +69,8 @@ func (p *place) filter(known clusters) (sdk.DeploymentFilter, error) {
 	return filter, nil
 }
 
-// deployment finds the deployment that a person means, by its name or id. A name
-// that several have is an error that lists them.
+// deployment finds the deployment that a person means, by its name or id, in that
+// place alone. A name that several have is an error that lists them.
 func (a *app) deployment(ctx context.Context, client *sdk.Client, name string, where place) (*sdk.Deployment, clusters, error) {
 	name = strings.TrimPrefix(name, "deployment/")
 	listed, err := client.Clusters.List(ctx)
@@ -94,10 +94,17 @@ func (a *app) deployment(ctx context.Context, client *sdk.Client, name string, w
 		return nil, nil, &usageError{ambiguous(name, found, known)}
 	}
 	byID, err := client.Deployments.Get(ctx, name)
-	if errors.Is(err, sdk.ErrNotFound) {
-		err = &notFoundError{fmt.Sprintf("there is no deployment %q%s: see styrminctl deployments list", name, where)}
+	// The server looks for an id everywhere.
+	if errors.Is(err, sdk.ErrNotFound) || err == nil && !isIn(byID, filter) {
+		return nil, nil, &notFoundError{fmt.Sprintf("there is no deployment %q%s: see styrminctl deployments list", name, where)}
 	}
 	return byID, known, err
+}
+
+// isIn tells whether the deployment is in the place that the filter names.
+func isIn(deployment *sdk.Deployment, filter sdk.DeploymentFilter) bool {
+	return (filter.Environment == "" || filter.Environment == deployment.Environment) &&
+		(filter.ClusterID == "" || filter.ClusterID == deployment.ClusterID)
 }
 
 // String says where, for a message.
