@@ -196,10 +196,10 @@ func (t *podTable) report(limit int) []namespaceReport {
 }
 
 // mayExceed tells whether the whole namespace may go though there is no room for it:
-// the more rarely the more often that was too much for the server, which would get
-// nothing else either.
+// the more rarely, down to each eighth report, the more often that was too much for
+// the server, which would get nothing else either.
 func (n *podNamespace) mayExceed(report uint64) bool {
-	return report%(1<<min(n.tooMuch, 6)) == 0
+	return report%(1<<min(n.tooMuch, 3)) == 0
 }
 
 // acknowledge takes in that the server has what the reports, made of the newest
