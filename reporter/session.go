@@ -11,6 +11,8 @@ import (
 
 	"github.com/Khan/genqlient/graphql"
 	"k8s.io/utils/clock"
+
+	"github.com/styrmin/styrmin/internal/serverclient"
 )
 
 // session is a reporting session. The server takes reports of the newest
@@ -34,7 +36,7 @@ const (
 	codeSessionUnknown    = "SESSION_UNKNOWN"
 	codeSessionSuperseded = "SESSION_SUPERSEDED"
 	codeClusterMismatch   = "CLUSTER_MISMATCH"
-	codeTooLarge          = "TOO_LARGE"
+	codeTooLarge          = serverclient.CodeTooLarge
 	codeInternal          = "INTERNAL"
 )
 

@@ -35,7 +35,7 @@ const (
 	codeInvalidInput = "INVALID_INPUT"
 	codeLeaseLost    = "LEASE_LOST"
 	codeNotFound     = "NOT_FOUND"
-	codeTooLarge     = "TOO_LARGE"
+	codeTooLarge     = serverclient.CodeTooLarge
 )
 
 // isFinal tells whether the server has refused a call for good. What a token may

@@ -260,7 +260,7 @@ func decodeAnswer(response *http.Response, body []byte, resp *graphql.Response) 
 		return &Refusal{Code: errorCode(resp.Errors), Message: errorMessage(resp.Errors), Status: response.StatusCode}
 	case response.StatusCode == http.StatusRequestEntityTooLarge:
 		// A proxy before the server says so in its own way, and has passed nothing on.
-		return &Refusal{Code: codeTooLarge, Message: "a proxy before it takes no request of this size", Status: response.StatusCode}
+		return &Refusal{Code: CodeTooLarge, Message: "a proxy before it takes no request of this size", Status: response.StatusCode}
 	case response.StatusCode != http.StatusOK:
 		return fmt.Errorf("the server answered HTTP %d", response.StatusCode)
 	case err != nil:
@@ -269,8 +269,8 @@ func decodeAnswer(response *http.Response, body []byte, resp *graphql.Response) 
 	return nil
 }
 
-// codeTooLarge is the contract's code for a request of more bytes than are taken.
-const codeTooLarge = "TOO_LARGE"
+// CodeTooLarge is the contract's code for a request of more bytes than are taken.
+const CodeTooLarge = "TOO_LARGE"
 
 // Refusal is a GraphQL error: the server understood the request and did not do
 // what it asks.
