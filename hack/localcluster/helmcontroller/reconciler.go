@@ -158,8 +158,16 @@ func chartKey(hr *helmv2.HelmRelease) (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: hr.Spec.Chart.GetNamespace(hr.Namespace), Name: hr.GetHelmChartName()}, true
 }
 
-// revisionChanged lets through the updates of sources that offer another artifact than before.
+// revisionChanged lets through the sources that offer another artifact than before. One that was just made offers none:
+// its event would only start the reconciliation once more that made it, and what then is reconciled, while its artifact
+// arrives, one time more than what happened calls for.
 type revisionChanged struct{ predicate.Funcs }
+
+// Create implements predicate.Predicate.
+func (revisionChanged) Create(e event.CreateEvent) bool {
+	created, ok := e.Object.(*sourcev1.HelmChart)
+	return ok && created.GetArtifact() != nil
+}
 
 // Update implements predicate.Predicate.
 func (revisionChanged) Update(e event.UpdateEvent) bool {
