@@ -23,7 +23,7 @@ func benchPods(b *testing.B, n int) []*corev1.Pod {
 	for i := range pods {
 		pod := goldenPods()[0].DeepCopy()
 		pod.Namespace, pod.Name, pod.UID = fmt.Sprintf("ns-%d", i%200), fmt.Sprintf("server-%d", i), types.UID(fmt.Sprintf("7d1c9c9e-9d5f-4a51-8a5c-%012d", i))
-		transformed, err := PodTransform(pod)
+		transformed, err := podTransform(pod)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func BenchmarkP7Cycle(b *testing.B) {
 					}
 					sent = body.Len()
 					_, _ = io.Copy(io.Discard, bytes.NewReader(body.Bytes()))
-					table.acknowledge(reports, nil)
+					table.acknowledge(reports, nil, nil)
 				}
 				cycle()
 				b.ResetTimer()

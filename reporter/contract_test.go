@@ -139,8 +139,8 @@ func FuzzP6AnyPodsMakeAValidReport(f *testing.F) {
 		checkPods(t, pods)
 		for _, pod := range pods {
 			// In place, as the informers have it.
-			if _, err := PodTransform(pod); err != nil {
-				t.Errorf("PodTransform: %v", err)
+			if _, err := podTransform(pod); err != nil {
+				t.Errorf("podTransform: %v", err)
 			}
 		}
 		checkPods(t, pods)

@@ -39,11 +39,11 @@ func (t *deploymentTable) report() []DeploymentStatusInput {
 	return t.rows
 }
 
-// acknowledge takes in that the server has the newest rows, unless it wants
-// them again.
-func (t *deploymentTable) acknowledge(resend bool) {
+// acknowledge takes in that the server has the newest rows, unless it lacks some of
+// them.
+func (t *deploymentTable) acknowledge(lacks bool) {
 	t.acknowledged = t.digest
-	if resend {
+	if lacks {
 		t.forget()
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // unreadyAfter is how long nothing may be reported before the agent says that
-// it is not ready (P9).
+// it is not ready (P9): two intervals where those are longer.
 const unreadyAfter = 60 * time.Second
 
 // health is what the readiness check knows of the reporter.
@@ -24,6 +24,7 @@ type health struct {
 	mu         sync.Mutex
 	running    bool
 	superseded bool
+	interval   time.Duration
 	last       map[kind]time.Time
 	reasons    map[kind]error
 }
@@ -47,6 +48,24 @@ func (h *health) stopped() {
 	defer h.mu.Unlock()
 	h.running = false
 }
+
+// expect takes in how often a report is to come.
+func (h *health) expect(interval time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.interval = interval
+}
+
+// isLate tells whether a kind has not been reported for too long.
+func (h *health) isLate(k kind) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.age(k) > h.limit()
+}
+
+func (h *health) age(k kind) time.Duration { return h.clock.Since(h.last[k]) }
+
+func (h *health) limit() time.Duration { return max(unreadyAfter, 2*h.interval) }
 
 // reported takes in how the report of a kind went: nil for success.
 func (h *health) reported(k kind, err error) {
@@ -77,7 +96,7 @@ func (h *health) check(*http.Request) error {
 	}
 	var errs []error
 	for _, k := range []kind{kindPods, kindDeployments} {
-		if age := h.clock.Since(h.last[k]); age > unreadyAfter {
+		if age := h.age(k); age > h.limit() {
 			errs = append(errs, fmt.Errorf("%s have not been reported for %s: %w", k, age.Round(time.Second), reason(h.reasons[k])))
 		}
 	}
@@ -86,7 +105,7 @@ func (h *health) check(*http.Request) error {
 
 func reason(err error) error {
 	if err == nil {
-		return errors.New("no report has been tried")
+		return errors.New("no report has been tried since")
 	}
 	return err
 }

@@ -53,6 +53,23 @@ func TestP9ReadinessFailsWhenNothingCanBeReportedForAMinute(t *testing.T) {
 			},
 			wantError: "styrmindeployments have not been reported for 1m30s: the test says so",
 		},
+		"reports are to come more rarely than that": {
+			happens: func(h *health, clock *clocktesting.FakeClock) {
+				h.started()
+				h.expect(2 * time.Minute)
+				clock.Step(4 * time.Minute)
+			},
+		},
+		"and then do not come": {
+			happens: func(h *health, clock *clocktesting.FakeClock) {
+				h.started()
+				h.expect(2 * time.Minute)
+				h.reported(kindPods, nil)
+				h.reported(kindDeployments, nil)
+				clock.Step(4*time.Minute + time.Second)
+			},
+			wantError: "pods have not been reported for 4m1s: no report has been tried since",
+		},
 		"it is mended": {
 			happens: func(h *health, clock *clocktesting.FakeClock) {
 				h.started()

@@ -80,7 +80,7 @@ func TestP7TheTransformKeepsWhatIsReported(t *testing.T) {
 				}
 			})
 			want := podRow(pod, "server")
-			transformed, err := PodTransform(pod.DeepCopy())
+			transformed, err := podTransform(pod.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ func listerOf(t *testing.T, answer http.HandlerFunc) *liveLister[*styrminv1.Styr
 	return &liveLister[*styrminv1.StyrminDeployment]{
 		connection: toldBy(t, answer),
 		newList:    func() client.ObjectList { return &styrminv1.StyrminDeploymentList{} },
-		transform:  StyrminDeploymentTransform,
+		transform:  deploymentTransform,
 	}
 }
 

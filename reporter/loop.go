@@ -40,6 +40,10 @@ const (
 // errAged is a snapshot that grew old before it could be sent.
 var errAged = errors.New("the snapshot is too old to be sent")
 
+// errNotWhole is a report that the server took and that yet left it without the whole
+// state: to its users the time of the last report is that of the one before.
+var errNotWhole = errors.New("the server does not have the whole state yet")
+
 // loop is the state of one run of the reporter.
 type loop struct {
 	*reporter
@@ -59,7 +63,7 @@ type loop struct {
 	// rowBytes is how much of rows goes in one report.
 	rowBytes int
 	// isTooMuch and isBehind are of this cycle: its pods were maybe more than the
-	// server takes; it wants namespaces again, those too that rowBytes had no room for.
+	// server takes; it wants rows again, those too that rowBytes had no room for.
 	isTooMuch, isBehind bool
 }
 
@@ -158,7 +162,7 @@ func (l *loop) wait(err error, took time.Duration) time.Duration {
 // opening had no answer, the session that took it may be this agent's own, opened
 // late: it opens one more then.
 func (l *loop) isSuperseded(err error) bool {
-	if !serverclient.IsRefused(err, codeSessionSuperseded) {
+	if l.session == nil || !serverclient.IsRefused(err, codeSessionSuperseded) {
 		return false
 	}
 	// It is told with the next report only.
@@ -193,6 +197,7 @@ func (l *loop) open(ctx context.Context) error {
 	if l.session.interval > 0 {
 		l.pace.interval = l.session.interval
 	}
+	l.health.expect(l.pace.interval)
 	l.log.Info("Opened a report session", "session", l.session.id, "interval", l.pace.interval.String())
 	l.podTable.forget()
 	l.deployTable.forget()
@@ -273,6 +278,14 @@ func (l *loop) send(ctx context.Context, k kind, half half, push func() error) e
 	l.metrics.duration.WithLabelValues(string(k)).Observe(l.clock.Since(began).Seconds())
 	l.metrics.reports.WithLabelValues(string(k), resultOf(err)).Inc()
 	l.health.reported(k, err)
+	if errors.Is(err, errNotWhole) {
+		l.proved, l.isBehind = true, true
+		// What is much needs several reports; that it does not come to an end is a failure.
+		if l.health.isLate(k) {
+			l.failures.Outcome(l.log, activity, err)
+		}
+		return nil
+	}
 	l.failures.Outcome(l.log, activity, err)
 	if err == nil {
 		l.proved = true
@@ -296,9 +309,11 @@ func (l *loop) sendPods(ctx context.Context, provenAt time.Time) error {
 		}
 		return err
 	}
-	l.podTable.acknowledge(reports, result.Resend)
-	l.isBehind = len(result.Resend) > 0
+	l.podTable.acknowledge(reports, result.Resend, result.Rejected)
 	l.logRejected(kindPods, result.Rejected)
+	if lacking := len(result.Resend); lacking > 0 {
+		return fmt.Errorf("%w: it lacks %d namespaces, the first is %s", errNotWhole, lacking, cleanText(result.Resend[0]))
+	}
 	return nil
 }
 
@@ -342,8 +357,11 @@ func (l *loop) sendDeployments(ctx context.Context, provenAt time.Time) error {
 		}
 		return err
 	}
-	l.deployTable.acknowledge(result.Resend)
+	l.deployTable.acknowledge(result.Resend || len(result.Rejected) > 0)
 	l.logRejected(kindDeployments, result.Rejected)
+	if result.Resend {
+		return errNotWhole
+	}
 	return nil
 }
 
@@ -364,6 +382,8 @@ func resultOf(err error) string {
 	switch {
 	case err == nil:
 		return "success"
+	case errors.Is(err, errNotWhole):
+		return "behind"
 	case errors.As(err, &refused):
 		return "refused"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -39,6 +39,8 @@ type modelServer struct {
 	deployments []DeploymentStatusInput
 	digest      string
 	requests    []modelRequest
+	// rejects is the name of the objects that it cannot store.
+	rejects string
 	// intercept answers in the server's place when it returns true; nil does not.
 	intercept func(w http.ResponseWriter, r *http.Request, request *modelRequest) bool
 	// after is called when a report was applied and before it is answered; true
@@ -155,14 +157,14 @@ func (s *modelServer) apply(request *modelRequest) (data any, refusal string) {
 		applied, code := s.accept(kindPods, &v.Report)
 		result := PodReportResult{Sequence: v.Report.Sequence, Applied: applied, Rejected: []RejectedRow{}, Resend: []string{}}
 		if applied {
-			result.Resend = s.applyPods(v.Namespaces)
+			result.Resend, result.Rejected = s.applyPods(v.Namespaces)
 		}
 		return map[string]any{"reportPodStatuses": result}, code
 	case "ReportDeploymentStatuses":
 		applied, code := s.accept(kindDeployments, &v.Report)
 		result := DeploymentReportResult{Sequence: v.Report.Sequence, Applied: applied, Rejected: []RejectedRow{}}
 		if applied {
-			result.Resend = s.applyDeployments(v.Digest, v.Deployments)
+			result.Resend, result.Rejected = s.applyDeployments(v.Digest, v.Deployments)
 		}
 		return map[string]any{"reportDeploymentStatuses": result}, code
 	}
@@ -188,8 +190,8 @@ func (s *modelServer) accept(k kind, header *ReportHeader) (applied bool, refusa
 }
 
 // applyPods is rule R1 for pods.
-func (s *modelServer) applyPods(inputs []NamespacePodsInput) (resend []string) {
-	resend = []string{}
+func (s *modelServer) applyPods(inputs []NamespacePodsInput) (resend []string, rejected []RejectedRow) {
+	resend, rejected = []string{}, []RejectedRow{}
 	listed := map[string]bool{}
 	for _, input := range inputs {
 		listed[input.Namespace] = true
@@ -207,24 +209,38 @@ func (s *modelServer) applyPods(inputs []NamespacePodsInput) (resend []string) {
 			resend = append(resend, input.Namespace)
 			continue
 		}
+		stored.digest = input.Digest
 		for _, pod := range input.Pods {
+			if pod.Name == s.rejects {
+				rejected = append(rejected, RejectedRow{Namespace: input.Namespace, Name: pod.Name, Reason: "the test says so"})
+				stored.digest = ""
+				continue
+			}
 			stored.pods[pod.Uid] = pod
 		}
 		for _, uid := range input.Gone {
 			delete(stored.pods, uid)
 		}
-		stored.digest = input.Digest
 	}
 	maps.DeleteFunc(s.namespaces, func(name string, _ *modelNamespace) bool { return !listed[name] })
-	return resend
+	return resend, rejected
 }
 
-func (s *modelServer) applyDeployments(digest *string, rows []DeploymentStatusInput) (resend bool) {
+func (s *modelServer) applyDeployments(digest *string, rows []DeploymentStatusInput) (resend bool, rejected []RejectedRow) {
+	rejected = []RejectedRow{}
 	if rows == nil {
-		return digest == nil || *digest != s.digest
+		return digest == nil || *digest != s.digest, rejected
 	}
-	s.deployments, s.digest = rows, *digest
-	return false
+	s.deployments, s.digest = nil, *digest
+	for i := range rows {
+		if rows[i].Name == s.rejects {
+			rejected = append(rejected, RejectedRow{Namespace: rows[i].Namespace, Name: rows[i].Name, Reason: "the test says so"})
+			s.digest = ""
+			continue
+		}
+		s.deployments = append(s.deployments, rows[i])
+	}
+	return false, rejected
 }
 
 // podNames returns <namespace>/<name> of all stored pods, sorted.

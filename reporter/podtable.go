@@ -56,6 +56,9 @@ type podNamespace struct {
 	// not, and wholeIn is the report in which it last did.
 	isDue   bool
 	wholeIn uint64
+	// lackingSince is the report since which the server lacks the namespace, 0 where it
+	// does not.
+	lackingSince uint64
 	// tooMuch counts the reports in a row that were more than the server takes and
 	// had the whole namespace in them, or as much.
 	tooMuch int
@@ -162,6 +165,9 @@ func (t *podTable) report(limit int) []namespaceReport {
 		at[namespace] = &reports[i]
 		switch {
 		case namespace.acknowledged == "":
+			if namespace.lackingSince == 0 {
+				namespace.lackingSince = t.reported
+			}
 			lacking = append(lacking, namespace)
 		case namespace.isDue:
 			due = append(due, namespace)
@@ -171,7 +177,7 @@ func (t *podTable) report(limit int) []namespaceReport {
 		}
 	}
 	slices.SortStableFunc(changed, func(a, b *podNamespace) int { return cmp.Compare(a.acknowledgedIn, b.acknowledgedIn) })
-	slices.SortStableFunc(lacking, func(a, b *podNamespace) int { return cmp.Compare(a.tooMuch, b.tooMuch) })
+	slices.SortStableFunc(lacking, func(a, b *podNamespace) int { return cmp.Compare(a.lackingSince, b.lackingSince) })
 	slices.SortStableFunc(due, func(a, b *podNamespace) int { return cmp.Compare(a.wholeIn, b.wholeIn) })
 	size := 0
 	for _, namespace := range changed {
@@ -203,9 +209,13 @@ func (n *podNamespace) mayExceed(report uint64) bool {
 }
 
 // acknowledge takes in that the server has what the reports, made of the newest
-// snapshot, told it, but for the namespaces that it wants again.
-func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
+// snapshot, told it, but for the namespaces that it wants again. Of those that hold
+// rows which it could not store it keeps no digest: they too have to travel again.
+func (t *podTable) acknowledge(reports []namespaceReport, resend []string, rejected []RejectedRow) {
 	wanted := sets.New(resend...)
+	for i := range rejected {
+		wanted.Insert(rejected[i].Namespace)
+	}
 	for i := range reports {
 		report := &reports[i]
 		namespace := t.namespaces[report.namespace]
@@ -219,7 +229,7 @@ func (t *podTable) acknowledge(reports []namespaceReport, resend []string) {
 		case isWanted:
 			namespace.forget()
 		default:
-			namespace.acknowledged, namespace.acknowledgedIn = report.digest, t.snapshot
+			namespace.acknowledged, namespace.acknowledgedIn, namespace.lackingSince = report.digest, t.snapshot, 0
 			clear(namespace.gone)
 			for _, entry := range report.rows {
 				entry.row = nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,6 +53,52 @@ func travels(t *testing.T, requests []modelRequest) map[string]travelled {
 		}
 	}
 	return result
+}
+
+// TestP7WhatTheServerCouldNotStoreTravelsEachTime: of such rows it keeps no digest, and
+// would only ask for them.
+func TestP7WhatTheServerCouldNotStoreTravelsEachTime(t *testing.T) {
+	h := newHarness(t)
+	var lines []string
+	h.log = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+	h.pods.objects = []*corev1.Pod{testPod("ns-a", "bad"), testPod("ns-a", "good"), testPod("ns-b", "other")}
+	h.deployments.objects = []*styrminv1.StyrminDeployment{testDeployment("bad"), testDeployment("good")}
+	h.server.rejects = "bad"
+	l := newLoop(h.reporter)
+	for range 6 {
+		mustCycle(t, l)
+		h.fakeClock.Step(5 * time.Second)
+	}
+	requests := h.server.received()
+	last := requests[len(requests)-2:]
+	want := map[string]travelled{"ns-a": {Whole: true, Pods: []string{"bad", "good"}}, "ns-b": {}}
+	if diff := cmp.Diff(want, travels(t, last)); diff != "" {
+		t.Errorf("the last report of pods (-want +got):\n%s", diff)
+	}
+	if got := len(last[1].Variables.Deployments); got != 2 {
+		t.Errorf("The last report tells %d deployments", got)
+	}
+	if l.isBehind {
+		t.Error("It hurries, though there is nothing that would help")
+	}
+	metrics := gather(t, h.registry)
+	for _, k := range []kind{kindPods, kindDeployments} {
+		if got := metrics["reports_total "+string(k)+" success"]; got != 6 {
+			t.Errorf("%v of 6 reports of %s were a success", got, k)
+		}
+	}
+	log := strings.Join(lines, "\n")
+	if strings.Count(log, "storing all rows") != 2 || strings.Contains(log, "Recovered") {
+		t.Errorf("It is not said once of each kind:\n%s", log)
+	}
+
+	h.server.change(func() { h.server.rejects = "" })
+	mustCycle(t, l)
+	h.server.received()
+	mustCycle(t, l)
+	if diff := cmp.Diff(map[string]travelled{"ns-a": {}, "ns-b": {}}, travels(t, h.server.received())); diff != "" {
+		t.Errorf("the report after it was mended (-want +got):\n%s", diff)
+	}
 }
 
 func withVersion(version int) func(*corev1.Pod) {
@@ -384,7 +431,7 @@ func TestP7ARowThatIsMadeAnewIsTheSame(t *testing.T) {
 		if err := (&podVariables{namespaces: reports}).WriteJSON(&body); err != nil {
 			t.Fatal(err)
 		}
-		table.acknowledge(reports, nil)
+		table.acknowledge(reports, nil, nil)
 		for _, entry := range table.namespaces["b"].sorted {
 			if entry.row != nil {
 				t.Fatalf("The row of %s is kept though it is acknowledged", entry.name)
@@ -446,7 +493,7 @@ func TestP7AServerThatIsAwayCostsNoMemory(t *testing.T) {
 		return table.report(1 << 20)
 	}
 	stays := testPod("a", "a-0")
-	table.acknowledge(update(stays), nil)
+	table.acknowledge(update(stays), nil, nil)
 	for i := range 100 {
 		name := "a-" + strconv.Itoa(i+1)
 		table.doubt(update(stays, testPod("a", name)))

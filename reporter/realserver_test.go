@@ -140,7 +140,7 @@ func FuzzP6TheServerTakesAnyReportWhole(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			table.acknowledge(reports, podResult.Resend)
+			table.acknowledge(reports, podResult.Resend, podResult.Rejected)
 			if diff := cmp.Diff([]RejectedRow{}, podResult.Rejected); diff != "" || len(podResult.Resend) > 0 {
 				t.Errorf("rejected pods (-want +got), and asked for again %v:\n%s", podResult.Resend, diff)
 			}
@@ -148,7 +148,7 @@ func FuzzP6TheServerTakesAnyReportWhole(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			deployTable.acknowledge(deploymentResult.Resend)
+			deployTable.acknowledge(deploymentResult.Resend || len(deploymentResult.Rejected) > 0)
 			if diff := cmp.Diff([]RejectedRow{}, deploymentResult.Rejected); diff != "" || deploymentResult.Resend {
 				t.Errorf("rejected deployments (-want +got), and asked for again %t:\n%s", deploymentResult.Resend, diff)
 			}
@@ -176,7 +176,7 @@ func transformed(t *testing.T, pods []*corev1.Pod) []*corev1.Pod {
 	t.Helper()
 	result := make([]*corev1.Pod, 0, len(pods))
 	for _, pod := range pods {
-		transformed, err := PodTransform(pod.DeepCopy())
+		transformed, err := podTransform(pod.DeepCopy())
 		if err != nil {
 			t.Fatal(err)
 		}

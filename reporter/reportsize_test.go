@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/Khan/genqlient/graphql"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -244,8 +245,86 @@ func TestCaseB07ANamespaceThatWasTooMuchIsTriedAgain(t *testing.T) {
 		if tried < 2 || tried > 5 {
 			t.Errorf("It is tried in %d of 8 reports", tried)
 		}
-		table.acknowledge(table.report(1<<20), nil)
+		table.acknowledge(table.report(1<<20), nil, nil)
 		table.forget()
+	}
+}
+
+// TestP7NewcomersDoNotOvertakeANamespaceThatWaits, though it was too much before.
+func TestP7NewcomersDoNotOvertakeANamespaceThatWaits(t *testing.T) {
+	h := newHarness(t)
+	crowd := h.crowd("ns-z", 20)
+	l := newLoop(h.reporter)
+	if err := l.podTable.update(h.pods.objects, nil); err != nil {
+		t.Fatal(err)
+	}
+	l.podTable.exceeded(l.podTable.report(maxRowBytes), maxRowBytes)
+	for i := range 8 {
+		// One that is new in each cycle, and first by its name.
+		h.pods.objects = append(h.pods.objects, testPod(fmt.Sprintf("ns-a%d", i), "pod"))
+		l.rowBytes = 1000
+		mustCycle(t, l)
+	}
+	if got := len(h.server.podNames()); got != len(crowd)+8 {
+		t.Errorf("The server has %d pods, want %d", got, len(crowd)+8)
+	}
+}
+
+// TestP9AServerThatNeverHasTheWholeStateIsNoneThatIsReportedTo: to its users the last
+// report is old.
+func TestP9AServerThatNeverHasTheWholeStateIsNoneThatIsReportedTo(t *testing.T) {
+	h := newHarness(t)
+	var lines []string
+	h.log = funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+	h.crowd("ns-a", 20)
+	h.crowd("ns-b", 1)
+	h.health.started()
+	l := newLoop(h.reporter)
+	// cycles runs so many, and returns how many times a failure was logged.
+	cycles := func(n int) int {
+		lines = nil
+		for range n {
+			l.rowBytes = 1000
+			h.fakeClock.Step(5 * time.Second)
+			_ = l.cycle(t.Context())
+		}
+		return strings.Count(strings.Join(lines, "\n"), errNotWhole.Error())
+	}
+	cycles(2)
+	h.server.change(func() {
+		h.server.intercept = func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+			if len(request.raw) < 5000 {
+				return false
+			}
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+			return true
+		}
+	})
+	for i, pod := range h.pods.objects[:20] {
+		h.pods.objects[i] = testPod(pod.Namespace, pod.Name, withVersion(2), withMessage("changed"))
+	}
+	if logged := cycles(12); logged != 0 {
+		t.Errorf("What does not fit at once is called a failure within a minute, %d times", logged)
+	}
+	if logged := cycles(13); logged == 0 {
+		t.Error("It is not logged that the server lacks something for good")
+	}
+	err := h.health.check(nil)
+	if err == nil || !strings.Contains(err.Error(), "pods have not been reported for 2m5s") || strings.Contains(err.Error(), "styrmindeployments") {
+		t.Errorf("readiness: %v", err)
+	}
+	metrics := gather(t, h.registry)
+	if got, want := metrics["last_success_timestamp_seconds pods"], float64(testStart.Add(10*time.Second).Unix()); got != want {
+		t.Errorf("The last success was %v s after the last that was one", got-want)
+	}
+	if metrics["reports_total pods behind"] == 0 || metrics["reports_total pods success"] != 1 {
+		t.Errorf("metrics: %v", metrics)
+	}
+
+	h.server.change(func() { h.server.intercept = nil })
+	cycles(8)
+	if err := h.health.check(nil); err != nil {
+		t.Errorf("It is mended, and yet not ready: %v", err)
 	}
 }
 
@@ -296,6 +375,16 @@ func TestP5PodsThatCannotBeReadAreNotHurriedFor(t *testing.T) {
 }
 
 func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"it says so itself":                    func(w http.ResponseWriter, _ *http.Request) { writeRefusal(w, codeTooLarge) },
+		"a proxy does not wait so long for it": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGatewayTimeout) },
+	} {
+		t.Run(name, func(t *testing.T) { testSmallerReports(t, answer) })
+	}
+}
+
+func testSmallerReports(t *testing.T, tooLarge http.HandlerFunc) {
+	t.Helper()
 	const namespaces, limit = 2048, 3 << 19
 	h := newHarness(t)
 	for i := range namespaces {
@@ -303,16 +392,16 @@ func TestCaseB07AServerThatFindsReportsTooLargeGetsSmallerOnes(t *testing.T) {
 			p.UID = types.UID(fmt.Sprintf("uid-%d", i))
 		}))
 	}
-	h.server.intercept = func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+	h.server.intercept = func(w http.ResponseWriter, r *http.Request, request *modelRequest) bool {
 		if len(request.raw) < limit {
 			return false
 		}
-		writeRefusal(w, codeTooLarge)
+		tooLarge(w, r)
 		return true
 	}
 	l := newLoop(h.reporter)
 	for range 8 {
-		if err := l.cycle(t.Context()); err != nil && !serverclient.IsRefused(err, codeTooLarge) {
+		if err := l.cycle(t.Context()); err != nil && !mayBeTooMuch(maxRowBytes, err) {
 			t.Fatal(err)
 		}
 	}

@@ -211,6 +211,26 @@ func TestP4ASessionOfItsOwnThatWasOpenedLateDoesNotStopTheReporter(t *testing.T)
 	}
 }
 
+// TestP4WithoutASessionNothingIsSuperseded: such an answer to an opening, whoever gives
+// it, is a failure like others.
+func TestP4WithoutASessionNothingIsSuperseded(t *testing.T) {
+	h := newHarness(t)
+	h.server.intercept = func(w http.ResponseWriter, r *http.Request, _ *modelRequest) bool {
+		noAnswer(w, r)
+		return true
+	}
+	l := newLoop(h.reporter)
+	for range 2 {
+		err := l.cycle(t.Context())
+		if err == nil || l.isSuperseded(err) {
+			t.Fatalf("superseded by %v", err)
+		}
+		h.server.change(func() { h.server.intercept = refuse("OpenReportSession", codeSessionSuperseded) })
+	}
+	h.server.change(func() { h.server.intercept = nil })
+	mustCycle(t, l)
+}
+
 func noAnswer(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
 
 // unreachable returns a client of a server that is not there.

@@ -91,7 +91,7 @@ func clusterUIDReader(namespaces *connection) func(context.Context) (string, err
 func (r *reporter) addSources(mgr ctrl.Manager, selection *selection) error {
 	pods, _, err := newSource[*corev1.Pod](r, mgr, sourceSpec{
 		kind: kindPods, example: &corev1.Pod{}, resource: podResource,
-		newList: func() client.ObjectList { return &corev1.PodList{} }, transform: PodTransform,
+		newList: func() client.ObjectList { return &corev1.PodList{} }, transform: podTransform,
 	})
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *reporter) addSources(mgr ctrl.Manager, selection *selection) error {
 	pods.selects = selection.hasPod
 	deployments, probe, err := newSource[*styrminv1.StyrminDeployment](r, mgr, sourceSpec{
 		kind: kindDeployments, example: &styrminv1.StyrminDeployment{}, resource: deploymentResource,
-		newList: func() client.ObjectList { return &styrminv1.StyrminDeploymentList{} }, transform: StyrminDeploymentTransform,
+		newList: func() client.ObjectList { return &styrminv1.StyrminDeploymentList{} }, transform: deploymentTransform,
 	})
 	if err != nil {
 		return err

@@ -233,6 +233,8 @@ func TestP7TheTransformDropsWhatIsNotOnItsList(t *testing.T) {
 		p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
 		p.Finalizers = []string{"example.com/hold"}
 		p.Spec.Volumes = []corev1.Volume{{Name: "data"}}
+		p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/gate"}}
+		p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug"}}}
 		p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "TOKEN", Value: "secret"}}
 		p.Status.PodIP = "10.0.0.1"
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{containerStatus("app", running(true))}
@@ -242,7 +244,7 @@ func TestP7TheTransformDropsWhatIsNotOnItsList(t *testing.T) {
 		p.Status.ContainerStatuses[0].ImageID = ""
 	})
 	for range 2 { // an informer may transform what is transformed
-		transformed, err := PodTransform(pod)
+		transformed, err := podTransform(pod)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,14 +256,14 @@ func TestP7TheTransformDropsWhatIsNotOnItsList(t *testing.T) {
 	deployment := testDeployment("shop", func(d *styrminv1.StyrminDeployment) {
 		d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "styrmin-operator"}}
 	})
-	transformed, err := StyrminDeploymentTransform(deployment)
+	transformed, err := deploymentTransform(deployment)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(testDeployment("shop"), transformed); diff != "" {
 		t.Errorf("deployment (-want +got):\n%s", diff)
 	}
-	if got, err := PodTransform("a tombstone"); got != "a tombstone" || err != nil {
-		t.Errorf("PodTransform of something else = %v, %v", got, err)
+	if got, err := podTransform("a tombstone"); got != "a tombstone" || err != nil {
+		t.Errorf("podTransform of something else = %v, %v", got, err)
 	}
 }

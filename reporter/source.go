@@ -64,9 +64,13 @@ type informerSource[T client.Object] struct {
 	// one, and not because their kind is. Nil: a kind that is always there.
 	confirmLoss func(context.Context) error
 
-	// firstRead is when read was first called, liveAt when the last live list
-	// began.
+	// firstRead is when read was first called, liveAt when the last live list that
+	// succeeded began.
 	firstRead, liveAt time.Time
+	// nextLive is when the next live list may begin after one that failed, liveErr why
+	// that did.
+	nextLive time.Time
+	liveErr  error
 	// stored is what the store held at storedVersion.
 	stored        *reading[T]
 	storedVersion string
@@ -146,8 +150,7 @@ func (s *informerSource[T]) mayListLive(err error) bool {
 func (s *informerSource[T]) readLive(ctx context.Context, unproven error) (*reading[T], time.Time, error) {
 	s.stored = nil // It may hold what the store has no more.
 	began := s.clock.Now()
-	all, err := s.live.list(ctx)
-	s.observeLive(err)
+	all, err := s.listLive(ctx)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("%w (asked because %v)", err, unproven) //nolint:errorlint // the reason is told, not passed on
 	}
@@ -159,6 +162,22 @@ func (s *informerSource[T]) readLive(ctx context.Context, unproven error) (*read
 		}
 	}
 	return &reading[T]{objects}, began, nil
+}
+
+// listLive lists from the API server, but after a list that failed not before as much
+// time has passed as that one took: what is slow for being overloaded gets some rest.
+func (s *informerSource[T]) listLive(ctx context.Context) ([]T, error) {
+	began := s.clock.Now()
+	if began.Before(s.nextLive) {
+		return nil, s.liveErr
+	}
+	all, err := s.live.list(ctx)
+	s.observeLive(err)
+	if err != nil {
+		ended := s.clock.Now()
+		s.nextLive, s.liveErr = ended.Add(ended.Sub(began)), err
+	}
+	return all, err
 }
 
 // confirm takes in which objects there are, after making sure of any loss.

@@ -51,10 +51,15 @@ type fakeLive struct {
 	pods  []*corev1.Pod
 	err   error
 	lists int
+	// takes is called while it lists, nil for nothing.
+	takes func()
 }
 
 func (f *fakeLive) list(context.Context) ([]*corev1.Pod, error) {
 	f.lists++
+	if f.takes != nil {
+		f.takes()
+	}
 	return f.pods, f.err
 }
 
@@ -330,4 +335,36 @@ func podNames(pods []*corev1.Pod) []string {
 		names = append(names, pod.Name)
 	}
 	return names
+}
+
+// TestP5ALiveListThatFailedSlowlyIsNotBegunAgainAtOnce: the API server may be slow for
+// having too much to do.
+func TestP5ALiveListThatFailedSlowlyIsNotBegunAgainAtOnce(t *testing.T) {
+	h := newSourceHarness(t)
+	h.proof.err = errFrozen
+	h.live.err = errTest
+	h.live.takes = func() { h.clock.Step(20 * time.Second) }
+	for _, step := range []struct {
+		after     time.Duration
+		wantLists int
+	}{{0, 1}, {0, 1}, {19 * time.Second, 1}, {time.Second, 2}} {
+		h.clock.Step(step.after)
+		if _, _, err := h.read(t.Context()); !errors.Is(err, errTest) {
+			t.Errorf("error = %v", err)
+		}
+		if h.live.lists != step.wantLists {
+			t.Errorf("%s later it has listed %d times, want %d", step.after, h.live.lists, step.wantLists)
+		}
+	}
+	// One that fails at once costs nothing.
+	h.clock.Step(20 * time.Second)
+	h.live.takes = nil
+	for range 2 {
+		if _, _, err := h.read(t.Context()); !errors.Is(err, errTest) {
+			t.Errorf("error = %v", err)
+		}
+	}
+	if h.live.lists != 4 {
+		t.Errorf("It has listed %d times, want 4", h.live.lists)
+	}
 }

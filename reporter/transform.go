@@ -12,12 +12,12 @@ import (
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
 )
 
-// PodTransform is a cache transform that keeps of a pod what the report and the
+// podTransform is a cache transform that keeps of a pod what the report and the
 // operator need, and nothing that is not on its list (P7): what identifies the
 // pod, where it runs, the names and images of its containers, and its status
 // without addresses, volumes and resources. Texts that many pods share are kept
 // once. What is no pod is returned as it is.
-func PodTransform(obj any) (any, error) {
+func podTransform(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil
@@ -34,15 +34,15 @@ func PodTransform(obj any) (any, error) {
 // reported: cluster-wide, since the reporter limits what it reports itself.
 func CacheByObject() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&corev1.Pod{}:                  {Transform: PodTransform},
-		&styrminv1.StyrminDeployment{}: {Transform: StyrminDeploymentTransform},
+		&corev1.Pod{}:                  {Transform: podTransform},
+		&styrminv1.StyrminDeployment{}: {Transform: deploymentTransform},
 	}
 }
 
-// StyrminDeploymentTransform is a cache transform that drops a
+// deploymentTransform is a cache transform that drops a
 // StyrminDeployment's managed fields. The operator needs the rest. What is no
 // StyrminDeployment is returned as it is.
-func StyrminDeploymentTransform(obj any) (any, error) {
+func deploymentTransform(obj any) (any, error) {
 	if deployment, ok := obj.(*styrminv1.StyrminDeployment); ok {
 		deployment.ManagedFields = nil
 	}
@@ -66,20 +66,12 @@ func keepPodMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 }
 
 func keepPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
-	kept := corev1.PodSpec{
+	return corev1.PodSpec{
 		NodeName:        shared(spec.NodeName),
 		SchedulingGates: spec.SchedulingGates,
-		ReadinessGates:  spec.ReadinessGates,
 		InitContainers:  keepContainers(spec.InitContainers),
 		Containers:      keepContainers(spec.Containers),
 	}
-	for i := range spec.EphemeralContainers {
-		container := &spec.EphemeralContainers[i]
-		kept.EphemeralContainers = append(kept.EphemeralContainers, corev1.EphemeralContainer{
-			EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: container.Name, Image: shared(container.Image)},
-		})
-	}
-	return kept
 }
 
 func keepContainers(containers []corev1.Container) []corev1.Container {

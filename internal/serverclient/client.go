@@ -261,6 +261,8 @@ func decodeAnswer(response *http.Response, body []byte, resp *graphql.Response) 
 	case response.StatusCode == http.StatusRequestEntityTooLarge:
 		// A proxy before the server says so in its own way, and has passed nothing on.
 		return &Refusal{Code: CodeTooLarge, Message: "a proxy before it takes no request of this size", Status: response.StatusCode}
+	case response.StatusCode == http.StatusGatewayTimeout:
+		return fmt.Errorf("a proxy before the server has waited for it (HTTP %d): %w", response.StatusCode, context.DeadlineExceeded)
 	case response.StatusCode != http.StatusOK:
 		return fmt.Errorf("the server answered HTTP %d", response.StatusCode)
 	case err != nil:

@@ -111,5 +111,9 @@ func (o *Options) Validate() error {
 	if o.ReportTimeout < time.Second {
 		return fmt.Errorf("--report-timeout: %s is less than a second", o.ReportTimeout)
 	}
+	if o.ReportInterval > o.ReportTimeout/2 {
+		return fmt.Errorf("--report-interval: %s is more than half of --report-timeout, %s: agents would count as silent between two reports",
+			o.ReportInterval, o.ReportTimeout)
+	}
 	return nil
 }

@@ -46,6 +46,7 @@ func TestBadConfigurationEndsTheProgramAndNamesTheFlag(t *testing.T) {
 		"a certificate that does not exist":      {args: []string{"--tls-cert-file=/none", "--tls-key-file=" + short}, want: "--tls-cert-file"},
 		"a report interval of less than seconds": {args: []string{"--report-interval=1500ms"}, want: "--report-interval"},
 		"a report timeout of nothing":            {args: []string{"--report-timeout=0s"}, want: "--report-timeout"},
+		"a report interval that is as silence":   {args: []string{"--report-interval=31s"}, want: "--report-interval"},
 		"a report timeout that is no time, from the environment": {
 			env: map[string]string{"STYRMIN_REPORT_TIMEOUT": "soon"}, want: "--report-timeout, from STYRMIN_REPORT_TIMEOUT",
 		},
