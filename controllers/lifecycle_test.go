@@ -165,9 +165,24 @@ func (f *fixture) touch(obj client.Object, namespace, name string) {
 		if !f.exists(obj, namespace, name) {
 			return fmt.Errorf("%T %s/%s is not there", obj, namespace, name)
 		}
-		obj.SetAnnotations(with(obj.GetAnnotations(), "touched", time.Now().String()))
-		return f.client.Update(f.t.Context(), obj)
+		return f.annotate(obj)
 	})
+}
+
+// touchIfThere is touch for what may have gone by then.
+func (f *fixture) touchIfThere(obj client.Object, namespace, name string) {
+	f.t.Helper()
+	eventually(f.t, "touching "+name, func() error {
+		if !f.exists(obj, namespace, name) {
+			return nil
+		}
+		return client.IgnoreNotFound(f.annotate(obj))
+	})
+}
+
+func (f *fixture) annotate(obj client.Object) error {
+	obj.SetAnnotations(with(obj.GetAnnotations(), "touched", time.Now().String()))
+	return f.client.Update(f.t.Context(), obj)
 }
 
 // podName returns the name of one of the deployment's pods.

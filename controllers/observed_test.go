@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -114,6 +115,7 @@ func (f *fixture) createPod(template corev1.PodTemplateSpec) {
 // the HelmRelease does.
 func TestE07ChartThatIsNotThere(t *testing.T) {
 	opts := fast()
+	opts.SourceDebounce = time.Millisecond
 	startOperator(t, apiServer, opts, nil)
 	sim := simulate(t, apiServer)
 	f, d := newFixture(t, newClient(t, apiServer), "shop")

@@ -151,7 +151,6 @@ func fast() Options {
 	return Options{
 		SettleTime:        time.Millisecond,
 		PodGrace:          time.Millisecond,
-		SourceDebounce:    time.Millisecond,
 		DeletedVisibleFor: time.Millisecond,
 		RecheckInterval:   200 * time.Millisecond,
 		EventDelay:        10 * time.Millisecond,

@@ -173,7 +173,7 @@ func TestTheTokenIsReadForEachRequestAndNeverTold(t *testing.T) {
 	}
 	server := newModelServer(t)
 	write(testToken + "\n")
-	client, err := serverclient.New(server.URL, file, "", 5*time.Second)
+	client, err := serverclient.New(server.URL, file, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestTheServersCertificateIsChecked(t *testing.T) {
 		"with the system's certificates":                {"", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, err := serverclient.New(server.URL, "", tc.caFile, 5*time.Second)
+			client, err := serverclient.New(server.URL, "", tc.caFile, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

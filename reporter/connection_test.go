@@ -29,10 +29,11 @@ func TestP2AnAPIServerSaysWhetherItsWatchCacheIsBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.cut()
-			current, err := c.currentVersion(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			var current string
+			eventually(t, "it says what it has", func() bool {
+				current, err = c.currentVersion(t.Context())
+				return err == nil
+			})
 			// It fills the cache of a kind when the first one asks for it.
 			eventually(t, "it has reached what it has", func() bool { return c.hasReached(t.Context(), current) == nil })
 			version, err := strconv.ParseUint(current, 10, 64)

@@ -63,7 +63,7 @@ func newHarness(t *testing.T) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := serverclient.New(server.URL, "", "", 5*time.Second)
+	client, err := serverclient.New(server.URL, "", "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

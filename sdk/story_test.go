@@ -82,12 +82,22 @@ func (w *world) must(task *Task, err error) *Task {
 func (w *world) wait(id string, options ...WaitOption) *Waited {
 	w.Helper()
 	waited, err := w.client.Deployments.WaitForTask(w.Context(), id, append([]WaitOption{
-		Interval(20 * time.Millisecond), MaxWait(20 * time.Second),
+		Interval(20 * time.Millisecond), MaxWait(2 * time.Minute),
 	}, options...)...)
 	if err != nil {
 		w.Fatal(err)
 	}
 	return waited
+}
+
+// look waits for a task no longer than for one look that sees it.
+func (w *world) look(id string) *Waited {
+	w.Helper()
+	for {
+		if waited := w.wait(id, MaxWait(0)); waited.Task != nil {
+			return waited
+		}
+	}
 }
 
 // want waits for a task and checks why it failed; empty: it did not.
@@ -106,14 +116,14 @@ func (w *world) want(task *Task, reason string) *Waited {
 func TestACreationSucceedsWhenTheDeploymentRuns(t *testing.T) {
 	w := newWorld(t)
 	task := w.create("2.4.0")
-	if waited := w.wait(task.ID, MaxWait(0)); !waited.TimedOut || waited.FailureReason != "wait timeout" {
+	if waited := w.look(task.ID); !waited.TimedOut || waited.FailureReason != "wait timeout" {
 		t.Errorf("before anything happened: %+v", waited)
 	}
 	flow := w.agent.Claim(t)
 	flow.Write()
 	flow.Finish()
 	flow.Report("CreatingHelmRelease", "Deploying", "")
-	if waited := w.wait(task.ID, MaxWait(0)); !waited.TimedOut || waited.Task.Status != TaskSuccess {
+	if waited := w.look(task.ID); !waited.TimedOut || waited.Task.Status != TaskSuccess {
 		t.Errorf("when only its flow has ended: %+v", waited)
 	}
 	flow.Operate()
@@ -242,7 +252,7 @@ func TestADeletionSucceedsWhenTheDeploymentIsDeleted(t *testing.T) {
 	flow.Run("Request the deletion")
 	flow.Finish()
 	flow.Report("Deleting", "Deleting", "")
-	if waited := w.wait(task.ID, MaxWait(0)); !waited.TimedOut {
+	if waited := w.look(task.ID); !waited.TimedOut {
 		t.Errorf("before it is gone: %+v", waited)
 	}
 	flow.Operate()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	styrminv1 "github.com/styrmin/styrmin/api/v1alpha1"
@@ -39,19 +40,22 @@ func (s *stage) history() func() []string {
 	}
 	var written []string
 	var seen atomic.Int64
+	var gone atomic.Bool
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for event := range watcher.ResultChan() {
 			if object, ok := event.Object.(*styrminv1.StyrminDeployment); ok && version(object) >= began {
 				seen.Store(version(object))
+				gone.Store(event.Type == watch.Deleted)
 				written = append(written, fmt.Sprintf("%s running: %t", object.Spec.Version, object.Spec.Components[0].IsRunning()))
 			}
 		}
 	}()
 	return func() []string {
 		s.eventually("the watch has seen the last write", func() error {
-			if now := s.object(); now != nil && seen.Load() < version(now) {
+			now := s.object()
+			if (now == nil && !gone.Load()) || (now != nil && seen.Load() < version(now)) {
 				return fmt.Errorf("it has seen %d", seen.Load())
 			}
 			return nil

