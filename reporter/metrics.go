@@ -37,7 +37,8 @@ func newInstruments(registry prometheus.Registerer) (*instruments, error) {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels)
 	}
 	m := &instruments{
-		reports: counter("reports_total", "Reports, and openings of sessions, by kind and result: success, behind (taken, but the server lacks rows that did not fit), refused, timeout or error.", "kind", "result"),
+		reports: counter("reports_total", "Reports, and openings of sessions, by kind and result: success, behind (taken, but the server "+
+			"does not have the whole state yet), refused, timeout or error.", "kind", "result"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: prefix + "report_duration_seconds", Help: "How long sending a report took, until the server's answer.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 12),

@@ -65,8 +65,9 @@ type informerSource[T client.Object] struct {
 	confirmLoss func(context.Context) error
 
 	// firstRead is when read was first called, liveAt when the last live list that
-	// succeeded began.
+	// succeeded began, and listed what it told, until the store tells newer.
 	firstRead, liveAt time.Time
+	listed            *reading[T]
 	// nextLive is when the next live list may begin after one that failed, liveErr why
 	// that did.
 	nextLive time.Time
@@ -104,15 +105,18 @@ func (s *informerSource[T]) readStore(ctx context.Context) (*reading[T], time.Ti
 	waiting, cancel := context.WithTimeout(ctx, firstProofTimeout)
 	defer cancel()
 	provenAt, err := s.proof.state(waiting)
-	isOld := ageOf(s.clock, provenAt) > maxProofAge
-	// A live list may have told of what came after the proof; the store may not.
-	isPassed := provenAt.Before(s.liveAt)
-	if isOld || isPassed || isStale(err) {
+	if ageOf(s.clock, provenAt) > maxProofAge || isStale(err) {
 		if err == nil {
 			err = errNoProof
 		}
 		return nil, time.Time{}, err
 	}
+	if provenAt.Before(s.liveAt) {
+		// The last live list may have told of what came after the proof; the store may
+		// not. It is young enough by itself, and the next proof will tell more.
+		return s.listed, s.liveAt, nil
+	}
+	s.listed = nil
 	store, err := s.store.get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -161,7 +165,8 @@ func (s *informerSource[T]) readLive(ctx context.Context, unproven error) (*read
 			objects = append(objects, object)
 		}
 	}
-	return &reading[T]{objects}, began, nil
+	s.listed = &reading[T]{objects}
+	return s.listed, began, nil
 }
 
 // listLive lists from the API server, but after a list that failed not before as much

@@ -161,8 +161,19 @@ func TestP2WhatIsNotProvenIsListedLiveOrNotReadAtAll(t *testing.T) {
 				_, _, _ = h.read(context.Background())
 				h.proof.provenAt, h.proof.err = testStart.Add(9*time.Second), nil
 				h.clock.Step(time.Second)
+				h.live.err = errTest // It does not list again.
 			},
-			want: "live", wantProven: 11 * time.Second,
+			want: "live", wantProven: 10 * time.Second,
+		},
+		"a failure after that": {
+			happens: func(h *sourceHarness) {
+				h.clock.Step(10 * time.Second)
+				h.proof.err = errFrozen
+				_, _, _ = h.read(context.Background())
+				h.proof.provenAt = testStart.Add(9 * time.Second)
+				h.clock.Step(maxProofAge)
+			},
+			want: "live", wantProven: 10*time.Second + maxProofAge,
 		},
 		"proven again after the last live list": {
 			happens: func(h *sourceHarness) {

@@ -31,7 +31,7 @@ var sampleImage = regexp.MustCompile(`\{image: "[^"]*"\}`)
 
 // runningTimeout is how long the sample may take to show in the server's answers
 // once its changes have finished.
-const runningTimeout = time.Minute
+const runningTimeout = 3 * time.Minute
 
 // sample is the deployment that the demo shows.
 type sample struct {

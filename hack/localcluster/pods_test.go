@@ -163,9 +163,10 @@ func (k kubectl) run(t *testing.T, stdin string, args ...string) string {
 // podWords are the lines that kubectl printed of pods, in their order.
 type podWords struct{ lines *output }
 
-// watchPods lets kubectl print each change of a pod until the test ends.
+// watchPods lets kubectl print each change of a pod from now on until the test ends.
 func (k kubectl) watchPods(t *testing.T) podWords {
 	t.Helper()
+	k.run(t, "", "run", "first", "--image=registry.example/good:1", "--restart=Never")
 	words := podWords{lines: &output{}}
 	command := exec.CommandContext(t.Context(), k.path, "--kubeconfig", k.kubeconfig, "get", "pods", "--watch", "--no-headers")
 	command.Stdout = words.lines
@@ -173,6 +174,12 @@ func (k kubectl) watchPods(t *testing.T) podWords {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = command.Wait() })
+	within(t, eventually, func() string {
+		if !strings.HasPrefix(words.lines.String(), "first") {
+			return "kubectl does not watch yet"
+		}
+		return ""
+	})
 	return words
 }
 

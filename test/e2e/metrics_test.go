@@ -49,8 +49,8 @@ func scraper(t *testing.T, name, role string) string {
 }
 
 // allMetrics are what the server and the manager serve to Prometheus, once the
-// manager leads and has reported.
-func allMetrics(t *testing.T) string {
+// manager leads and has reported. The token is a reader's.
+func allMetrics(t *testing.T, token string) string {
 	t.Helper()
 	eventually(t, time.Minute, "the agent has reported", func(ctx context.Context) error {
 		last, err := sys.LastReport(ctx)
@@ -63,7 +63,7 @@ func allMetrics(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fromServer + scrape(t, scraper(t, "prometheus", "styrmin-metrics-reader"))
+	return fromServer + scrape(t, token)
 }
 
 // scrape reads the manager's metrics with a token that may, once the binding of

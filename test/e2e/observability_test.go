@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -24,15 +25,12 @@ import (
 func TestAlertsAndDashboardAskForWhatIsServed(t *testing.T) {
 	t.Parallel() // It mostly waits, and disturbs nobody.
 	asked := queries(t)
-	liveAndFail(t)
-	served := map[string]bool{}
-	for line := range strings.Lines(allMetrics(t)) {
-		if name, _, found := strings.Cut(line, "{"); found {
-			served[name] = true
-		} else if name, _, found := strings.Cut(line, " "); found {
-			served[name] = true
-		}
-	}
+	id := liveAndFail(t)
+	// What is told of a deployment is told no more soon after it is gone.
+	token := scraper(t, "prometheus", "styrmin-metrics-reader")
+	served := servedNow(t, token)
+	waitForTask(t, changeDeployment(t, id, "deleteDeployment(id: $id)"), "SUCCEEDED", "")
+	maps.Copy(served, servedNow(t, token))
 	for where, query := range asked {
 		names := metricNames(query)
 		if len(names) == 0 {
@@ -46,8 +44,22 @@ func TestAlertsAndDashboardAskForWhatIsServed(t *testing.T) {
 	}
 }
 
-// liveAndFail makes a deployment through the API, breaks its image, and deletes it.
-func liveAndFail(t *testing.T) {
+// servedNow are the names of the metrics that the programs serve.
+func servedNow(t *testing.T, token string) map[string]bool {
+	t.Helper()
+	served := map[string]bool{}
+	for line := range strings.Lines(allMetrics(t, token)) {
+		if name, _, found := strings.Cut(line, "{"); found {
+			served[name] = true
+		} else if name, _, found := strings.Cut(line, " "); found {
+			served[name] = true
+		}
+	}
+	return served
+}
+
+// liveAndFail makes a deployment through the API, and breaks its image.
+func liveAndFail(t *testing.T) (id string) {
 	t.Helper()
 	deleteAfterwards(t, "watched")
 	shop := smallShop("", "watched", "")
@@ -61,7 +73,7 @@ func liveAndFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := answer.Task.DeploymentID
+	id = answer.Task.DeploymentID
 	has := func(want string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			status, _, err := storeStatus(ctx, id)
@@ -81,7 +93,7 @@ func liveAndFail(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, 2*time.Minute, "the watched deployment is FAILED", has("FAILED"))
-	waitForTask(t, changeDeployment(t, id, "deleteDeployment(id: $id)"), "SUCCEEDED", "")
+	return id
 }
 
 // queries are the expressions of the alerts and of the dashboard's panels, by where

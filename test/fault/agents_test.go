@@ -20,12 +20,12 @@ func TestP4TwoAgentsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, sharedConfig(t))
 	stays, changes, goes, shop := s.shop()
-	startedAt := time.Now()
 	agents := []*agent{
 		s.startAgent(s.config, agentOptions{interval: quick}),
 		s.startAgent(s.config, agentOptions{interval: quick}),
 	}
 	s.shown(startWithin, stays, changes, goes, shop)
+	shownAt := time.Now()
 	superseded := func() (n int) {
 		for _, agent := range agents {
 			n += int(agent.metric("superseded"))
@@ -33,12 +33,12 @@ func TestP4TwoAgentsAtOnce(t *testing.T) {
 		return n
 	}
 	s.eventually(returnBound, "one of them stops", func() bool { return superseded() == 1 })
-	s.detected("a second agent", time.Since(startedAt), returnBound)
+	s.detected("a second agent", time.Since(shownAt), returnBound)
 
 	s.setPod(changes, "CrashLoopBackOff")
 	s.deletePod(goes)
 	s.setDeployment(failed)
-	s.shown(frozenBound, stays, changes, goes, shop)
+	s.shown(goOnBound, stays, changes, goes, shop)
 	if n := superseded(); n != 1 {
 		t.Errorf("%d of two agents have stopped, want 1", n)
 	}
@@ -91,8 +91,8 @@ func TestP2AnAgentThatWasStoppedForLong(t *testing.T) {
 	s.stillShows(before, stoppedAt)
 	s.must(syscall.Kill(manager.Pid(), syscall.SIGCONT))
 	resumedAt := time.Now()
-	s.shown(2*frozenBound, stays, changes, goes, shop)
-	s.detected("an agent that goes on", time.Since(resumedAt), frozenBound)
+	s.shown(2*goOnBound, stays, changes, goes, shop)
+	s.detected("an agent that goes on", time.Since(resumedAt), goOnBound)
 
 	s.must(syscall.Kill(manager.Pid(), syscall.SIGSTOP))
 	reports := s.gateway.reports()
@@ -106,7 +106,7 @@ func TestP2AnAgentThatWasStoppedForLong(t *testing.T) {
 	s.eventually(returnBound, "the one that was replaced is told so", func() bool { return s.refusals(replaced) > 0 })
 	s.detected("an agent that was replaced", time.Since(resumedAt), returnBound)
 	s.setPod(changes, "CrashLoopBackOff")
-	s.shown(frozenBound, stays, changes, goes, shop)
+	s.shown(goOnBound, stays, changes, goes, shop)
 	if n := s.refusals(replaced); n != 1 {
 		t.Errorf("It was refused %d times, want once: it has to stop for good", n)
 	}

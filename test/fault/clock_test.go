@@ -49,14 +49,14 @@ func TestP2TheAgentsClockIsWrong(t *testing.T) {
 			s.setPod(changes, "CrashLoopBackOff")
 			s.deletePod(goes)
 			s.setDeployment(failed)
-			s.detected("a change told by a wrong clock", s.shown(2*frozenBound, stays, changes, goes, shop), frozenBound)
-			s.eventually(frozenBound, "what is shown is taken for current", func() bool {
+			s.detected("a change told by a wrong clock", s.shown(2*goOnBound, stays, changes, goes, shop), goOnBound)
+			s.eventually(goOnBound, "what is shown is taken for current", func() bool {
 				v, err := look(t.Context(), s.server, s.namespace)
 				s.must(err)
 				if v.Cluster.LastReportAt.After(time.Now()) {
 					t.Errorf("The last report came at %s, which is yet to come", v.Cluster.LastReportAt)
 				}
-				return time.Since(v.freshUntil()) < frozenBound
+				return time.Since(v.freshUntil()) < goOnBound
 			})
 		})
 	}

@@ -50,16 +50,16 @@ func TestP3FiveThousandPodsAreDeletedAtOnce(t *testing.T) {
 		return err == nil
 	})
 	deletedAt := time.Now()
-	s.eventually(2*frozenBound, "they are gone", func() bool {
+	s.eventually(2*goOnBound, "they are gone", func() bool {
 		n := count()
 		if n != unknown && n < kept+others {
 			t.Fatalf("The server shows %d pods, there are %d", n, kept+others)
 		}
 		return n == kept+others
 	})
-	s.detected("5,000 pods that are gone", time.Since(deletedAt), frozenBound)
+	s.detected("5,000 pods that are gone", time.Since(deletedAt), goOnBound)
 	s.setPod(changes, "CrashLoopBackOff")
-	s.detected("a change after it", s.shown(2*frozenBound, stays, changes, goes, shop), frozenBound)
+	s.detected("a change after it", s.shown(2*goOnBound, stays, changes, goes, shop), goOnBound)
 }
 
 // createPods creates n pods in a namespace as fast as the API server takes them.

@@ -28,7 +28,7 @@ func TestP4ReportsAreReorderedAndReplayed(t *testing.T) {
 		held := s.holdNext(half)
 		s.setPod(changes, "CrashLoopBackOff")
 		s.setDeployment(failed)
-		s.detected("a change behind a report that is held up", s.shown(2*frozenBound, changes, shop), frozenBound)
+		s.detected("a change behind a report that is held up", s.shown(2*goOnBound, changes, shop), goOnBound)
 		late := <-held
 		s.must(s.gateway.pass(context.Background(), late)) // The agent that sent it has given up.
 		if late.answer == nil || late.applied {
@@ -36,7 +36,7 @@ func TestP4ReportsAreReorderedAndReplayed(t *testing.T) {
 		}
 		s.setPod(changes, "Running")
 		s.setDeployment(isRunning)
-		s.shown(frozenBound, changes, shop)
+		s.shown(goOnBound, changes, shop)
 	}
 
 	agent.stop()

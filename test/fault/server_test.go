@@ -145,7 +145,7 @@ func TestP5ASlowServerAndOneThatHangs(t *testing.T) {
 	})
 	s.setPod(changes, "CrashLoopBackOff")
 	s.setDeployment(failed)
-	s.detected("a change with a slow server", s.shown(2*frozenBound, stays, changes, goes, shop), frozenBound)
+	s.detected("a change with a slow server", s.shown(2*goOnBound, stays, changes, goes, shop), goOnBound)
 	s.gateway.do(nil)
 
 	server := s.server.ServerProcess().Pid()

@@ -18,7 +18,7 @@ import (
 
 // stopTimeout is how long a program may take to end after SIGTERM before it is
 // killed.
-const stopTimeout = 20 * time.Second
+const stopTimeout = time.Minute
 
 // Process is a program that runs beside this one. It is ended with this one,
 // however that ends.

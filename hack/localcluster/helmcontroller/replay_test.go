@@ -111,15 +111,18 @@ func act(t *testing.T, recorded event) {
 }
 
 // adapted names the images of a recorded spec in the words of this cluster's simulated pods, and waits for those that
-// never get ready only briefly.
+// never get ready only briefly: not for that there are none, and not for a rollback from them.
 func adapted(spec helmv2.HelmReleaseSpec) helmv2.HelmReleaseSpec {
-	spec.Timeout = &metav1.Duration{Duration: patientTimeout}
+	patient := &metav1.Duration{Duration: patientTimeout}
+	spec.Timeout = patient
 	if spec.Values == nil {
 		return spec
 	}
 	values := string(spec.Values.Raw)
-	if strings.Contains(values, "server:bad") {
-		spec.Timeout.Duration = failingTimeout
+	if strings.Contains(values, "server:bad") && !strings.Contains(values, `"replicas":0`) {
+		spec.Timeout = &metav1.Duration{Duration: failingTimeout}
+		spec.Rollback = &helmv2.Rollback{Timeout: patient}
+		spec.Uninstall = &helmv2.Uninstall{Timeout: patient}
 	}
 	spec.Values.Raw = []byte(strings.NewReplacer(
 		"server:bad", "server-does-not-exist:1", "server:slow", "server-slow:1", "hook:hookfail", "hook-fails:1",
