@@ -56,8 +56,8 @@ type podNamespace struct {
 	// not, and wholeIn is the report in which it last did.
 	isDue   bool
 	wholeIn uint64
-	// lackingSince is the report since which the server lacks the namespace, 0 where it
-	// does not.
+	// lackingSince is the report since which the server lacks the namespace or, where it
+	// was too much, in which it was last tried; 0 where the server has it.
 	lackingSince uint64
 	// tooMuch counts the reports in a row that were more than the server takes and
 	// had the whole namespace in them, or as much.
@@ -228,6 +228,7 @@ func (t *podTable) acknowledge(reports []namespaceReport, resend []string, rejec
 			// What the server has of it is as it was (R1).
 		case isWanted:
 			namespace.forget()
+			namespace.lackingSince = 0
 		default:
 			namespace.acknowledged, namespace.acknowledgedIn, namespace.lackingSince = report.digest, t.snapshot, 0
 			clear(namespace.gone)
@@ -262,6 +263,7 @@ func (t *podTable) exceeded(reports []namespaceReport, limit int) {
 			continue
 		}
 		namespace.tooMuch++
+		namespace.lackingSince = t.reported // It has had its turn.
 		if reports[i].base != "" {
 			namespace.forget() // Changes go each time; so many have to take their turn.
 		}

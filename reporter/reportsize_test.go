@@ -270,6 +270,31 @@ func TestP7NewcomersDoNotOvertakeANamespaceThatWaits(t *testing.T) {
 	}
 }
 
+// TestCaseB07TwoNamespacesThatWereTooMuchTakeTurns: the server may take one of them by
+// now.
+func TestCaseB07TwoNamespacesThatWereTooMuchTakeTurns(t *testing.T) {
+	h := newHarness(t)
+	h.crowd("ns-a", 20)
+	h.crowd("ns-b", 20)
+	table := newPodTable()
+	if err := table.update(h.pods.objects, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		table.exceeded(table.report(maxRowBytes), maxRowBytes)
+	}
+	for range 32 {
+		reports := table.report(1000)
+		if reports[1].rows != nil {
+			return
+		}
+		if reports[0].rows != nil {
+			table.exceeded(reports, 1000)
+		}
+	}
+	t.Error("One that the server takes has not gone, beside one that it never takes")
+}
+
 // TestP9AServerThatNeverHasTheWholeStateIsNoneThatIsReportedTo: to its users the last
 // report is old.
 func TestP9AServerThatNeverHasTheWholeStateIsNoneThatIsReportedTo(t *testing.T) {

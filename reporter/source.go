@@ -180,7 +180,7 @@ func (s *informerSource[T]) listLive(ctx context.Context) ([]T, error) {
 	s.observeLive(err)
 	if err != nil {
 		ended := s.clock.Now()
-		s.nextLive, s.liveErr = ended.Add(ended.Sub(began)), err
+		s.nextLive, s.liveErr = ended.Add(min(ended.Sub(began), liveListTimeout)), err
 	}
 	return all, err
 }

@@ -93,9 +93,13 @@ func (w *world) wait(id string, options ...WaitOption) *Waited {
 // look waits for a task no longer than for one look that sees it.
 func (w *world) look(id string) *Waited {
 	w.Helper()
-	for {
-		if waited := w.wait(id, MaxWait(0)); waited.Task != nil {
+	for end := time.Now().Add(2 * time.Minute); ; {
+		waited := w.wait(id, MaxWait(0))
+		if waited.Task != nil {
 			return waited
+		}
+		if time.Now().After(end) {
+			w.Fatal("No look has seen the task")
 		}
 	}
 }

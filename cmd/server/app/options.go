@@ -54,7 +54,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.TLSCertFile, "tls-cert-file", "", "PEM file with the server's certificate; needs --tls-key-file. A new one is used without a restart")
 	flags.StringVar(&o.TLSKeyFile, "tls-key-file", "", "PEM file with the certificate's key; needs --tls-cert-file")
 	flags.DurationVar(&o.ReportInterval, "report-interval", 0,
-		"how often all agents are to report, in whole seconds; 0: each as often as its own --report-interval says")
+		"how often all agents are to report, in whole seconds, at most half of --report-timeout; "+
+			"0: each as often as its own --report-interval says")
 	flags.DurationVar(&o.ReportTimeout, "report-timeout", time.Minute,
 		"age of a deployment's last report from which a running step says that no report came since")
 	flags.BoolVar(&o.AllowAnonymousReports, "allow-anonymous-reports", false,

@@ -182,7 +182,12 @@ func TestASlowServerDoesNotMakeAWaitLonger(t *testing.T) {
 		}
 		if call.OperationName == "serverInfo" || call.OperationName == "listPods" {
 			hung <- call.OperationName
+			began := time.Now()
 			<-r.Context().Done()
+			// Any other request would be given 15 s.
+			if took := time.Since(began); took > 4*eyeTimeout {
+				t.Errorf("%s was waited for for %s", call.OperationName, took)
+			}
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
