@@ -23,7 +23,7 @@ const startTimeout = 25 * time.Minute
 
 // busy is what a limit of the product's gets on top: other packages' tests run
 // beside this one.
-const busy = 5 * time.Second
+const busy = 10 * time.Second
 
 // sys is the running product that the tests of this package share, in order, and
 // managerProgram the path of its manager.
