@@ -81,7 +81,7 @@ func TestO8SettledDeploymentsCostNoWrites(t *testing.T) {
 	first.stop(t)
 	causeReconciles(t, func() { startOperator(t, w.tapped(apiServer), fast(), nil) })
 	causeReconciles(t, func() { f.touch(&corev1.Pod{}, f.target, f.podName()) })
-	if more := w.writes(f.key.Namespace, f.target)[settled:]; len(more) > 0 {
+	if more := w.writesFrom(settled, f.key.Namespace, f.target); len(more) > 0 {
 		t.Errorf("a settled deployment cost %d writes: %v, the first of %s", len(more), more, more[0].body)
 	}
 }
