@@ -181,26 +181,27 @@ func TestCaseB07ANamespaceThatTheServerNeverTakesHoldsUpNoOther(t *testing.T) {
 	}
 }
 
+// proxyTooLarge answers as a proxy that takes no request of 5,000 bytes.
+func proxyTooLarge(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
+	if len(request.raw) < 5000 {
+		return false
+	}
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusRequestEntityTooLarge)
+	return true
+}
+
 func testNeverTaken(t *testing.T, tooMuchFrom int) {
 	t.Helper()
 	h := newHarness(t)
 	h.crowd("ns-a", 20)
 	h.pods.objects = append(h.pods.objects, testPod("ns-b", "other"))
-	intercept := func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
-		if len(request.raw) < 5000 {
-			return false
-		}
-		// As a proxy says it.
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(http.StatusRequestEntityTooLarge)
-		return true
-	}
 	l := newLoop(h.reporter)
 	refused := 0
 	for version := 2; version <= 66; version++ {
 		l.rowBytes = 1000
 		if version-1 == tooMuchFrom {
-			h.server.change(func() { h.server.intercept = intercept })
+			h.server.change(func() { h.server.intercept = proxyTooLarge })
 			for i, pod := range h.pods.objects[:20] {
 				h.pods.objects[i] = testPod(pod.Namespace, pod.Name, withVersion(2), withMessage("changed"))
 			}
@@ -316,15 +317,7 @@ func TestP9AServerThatNeverHasTheWholeStateIsNoneThatIsReportedTo(t *testing.T) 
 		return strings.Count(strings.Join(lines, "\n"), errNotWhole.Error())
 	}
 	cycles(2)
-	h.server.change(func() {
-		h.server.intercept = func(w http.ResponseWriter, _ *http.Request, request *modelRequest) bool {
-			if len(request.raw) < 5000 {
-				return false
-			}
-			w.WriteHeader(http.StatusRequestEntityTooLarge)
-			return true
-		}
-	})
+	h.server.change(func() { h.server.intercept = proxyTooLarge })
 	for i, pod := range h.pods.objects[:20] {
 		h.pods.objects[i] = testPod(pod.Namespace, pod.Name, withVersion(2), withMessage("changed"))
 	}
